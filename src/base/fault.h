@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fault: named places where a test can make the program fail, stop or die.
+ *
+ * Compiled out unless COUNTERSIGN_FAULTS is defined (the `faults` build
+ * option; never in a release). COUNTERSIGN_FAULT=name:n:mode arms one point: at its n-th passing
+ *
+ *	kill   the process dies as by SIGKILL
+ *	fail   FAULT_FAILS(name) is true, once
+ *	break  FAULT_FAILS(name) is true from then on
+ *	stop   the process stops itself (SIGSTOP); SIGCONT lets it go on
+ *
+ * `countersign faults` prints the list, so that a rig can try them all.
+ */
+#ifndef BASE_FAULT_H
+#define BASE_FAULT_H
+
+#include <stdbool.h>
+
+/* The one list: name, what has just happened there. */
+#define FAULT_POINTS(X)                                                                                      \
+	X(tx_before_begin, "a transaction is about to begin")                                                \
+	X(tx_after_begin, "BEGIN has been done")                                                             \
+	X(tx_after_function, "the function has run, nothing is committed")                                   \
+	X(tx_before_commit, "COMMIT is about to be sent")                                                    \
+	X(tx_after_commit, "COMMIT has succeeded, nobody has been told")                                     \
+	X(tx_before_hooks, "the caller has been told, hooks have not run")                                   \
+	X(batch_between, "one transaction of a batch has run, the next has not")                             \
+	X(migrate_between, "one migration has been committed, the next has not")                             \
+	X(http_before_answer, "the handler has run, no byte of the answer is sent")
+
+enum fault_point {
+#define X(name, doc) FAULT_##name,
+	FAULT_POINTS(X)
+#undef X
+		FAULT_COUNT
+};
+
+#ifdef COUNTERSIGN_FAULTS
+/* True where the armed point says "fail". */
+bool fault_pass(enum fault_point p);
+#	define FAULT(name)	  ((void)fault_pass(FAULT_##name))
+#	define FAULT_FAILS(name) fault_pass(FAULT_##name)
+#else
+#	define FAULT(name)	  ((void)0)
+#	define FAULT_FAILS(name) false
+#endif
+
+/* Name and description of each point, and whether they are compiled in. */
+const char *fault_name(enum fault_point p);
+const char *fault_doc(enum fault_point p);
+bool fault_enabled(void);
+
+/* Arms the point that spec names ("name:n:mode"), as the environment variable does. False where spec is not
+ * one. */
+bool fault_arm(const char *spec);
+
+#endif

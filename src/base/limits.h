@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits: every maximum in the program, with its reason. A number that bounds
+ * input anywhere else in the tree belongs here.
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#define KIB 1024u
+#define MIB (1024u * KIB)
+
+/* --- memory --- */
+#define LIMIT_ARENA_CHUNK (16u * KIB) /* most requests fit one chunk */
+#define LIMIT_REQUEST_ARENA                                                                                  \
+	(64u * MIB) /* a 1 MiB body as a tree, a card, a diff and an answer, with room                       \
+		     */
+
+/* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
+#define LIMIT_JSON_DEPTH 64u
+#define LIMIT_JSON_NODES 100000u
+#define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
+
+/* --- HTTP --- */
+#define LIMIT_HTTP_BODY		      (1u * MIB)
+#define LIMIT_HTTP_ANSWER	      (16u * MIB) /* an export of a page of audit entries is the largest */
+#define LIMIT_HTTP_HEAD		      (16u * KIB)
+#define LIMIT_HTTP_TARGET	      (8u * KIB)
+#define LIMIT_HTTP_HEADERS	      100u
+#define LIMIT_HTTP_HEAD_SECONDS	      10u	   /* slowloris: a whole head within this */
+#define LIMIT_HTTP_BODY_GRACE_SECONDS 5u	   /* after this a body must come at ... */
+#define LIMIT_HTTP_BODY_RATE	      (1u * KIB)   /* ... this many bytes a second on average */
+#define LIMIT_HTTP_IDLE_SECONDS	      60u	   /* keep-alive without a request */
+#define LIMIT_HTTP_SEND_SECONDS	      30u	   /* an answer the client does not take */
+#define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
+#define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
+
+/* --- database --- */
+#define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
+#define LIMIT_TX_BATCH_US 2000	/* how long a batch may go on taking more */
+#define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
+#define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
+#define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
+#define LIMIT_DB_PARAMS	  32u
+#define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
+
+/* --- schema --- */
+#define LIMIT_SCHEMA_DEPTH  128u       /* nested schema applications on one value */
+#define LIMIT_SCHEMA_ISSUES 50u	       /* issues reported of one document */
+#define LIMIT_SCHEMA_STEPS  5000000u   /* keyword checks for one document: $ref bombs end here */
+#define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
+
+/* --- text --- */
+#define LIMIT_ERROR_MESSAGE (2u * KIB)
+#define LIMIT_LOG_LINE	    (8u * KIB)
+#define LIMIT_REQUEST_ID    64u
+#define LIMIT_CONFIG_FILE   (64u * KIB)
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+str
+str_of(const char *cstr)
+{
+	return (str){ .ptr = cstr, .len = cstr ? strlen(cstr) : 0 };
+}
+
+bool
+str_eq(str a, str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static unsigned char
+lower(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool
+str_eq_nocase(str a, str b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		if (lower(a.ptr[i]) != lower(b.ptr[i]))
+			return false;
+	return true;
+}
+
+int
+str_cmp(str a, str b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+bool
+str_starts(str s, str prefix)
+{
+	return s.len >= prefix.len && str_eq((str){ s.ptr, prefix.len }, prefix);
+}
+
+bool
+str_ends(str s, str suffix)
+{
+	return s.len >= suffix.len && str_eq(str_skip(s, s.len - suffix.len), suffix);
+}
+
+size_t
+str_find(str s, char c)
+{
+	const char *at = s.len ? memchr(s.ptr, c, s.len) : NULL;
+
+	return at ? (size_t)(at - s.ptr) : s.len;
+}
+
+str
+str_skip(str s, size_t n)
+{
+	return n >= s.len ? (str){ 0 } : (str){ s.ptr + n, s.len - n };
+}
+
+str
+str_trim(str s)
+{
+	while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
+		s = str_skip(s, 1);
+	while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+		s.len--;
+	return s;
+}
+
+bool
+str_cut(str s, char c, str *out_head, str *out_tail)
+{
+	size_t at = str_find(s, c);
+
+	if (at == s.len)
+		return false;
+	*out_head = (str){ s.ptr, at };
+	*out_tail = str_skip(s, at + 1);
+	return true;
+}
+
+bool
+str_to_int(str s, int64_t *out_n)
+{
+	bool negative = s.len && s.ptr[0] == '-';
+	int64_t n = 0;
+
+	if (negative)
+		s = str_skip(s, 1);
+	if (s.len == 0)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+		/* counted downwards: INT64_MIN has no positive twin */
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_sub_overflow(n, s.ptr[i] - '0', &n))
+			return false;
+	}
+	if (!negative && n == INT64_MIN)
+		return false;
+	*out_n = negative ? n : -n;
+	return true;
+}
+
+/* The length of the UTF-8 sequence at p, 0 where it is not one (RFC 3629, table in section 4). */
+static size_t
+sequence(const unsigned char *p, size_t len)
+{
+	static const struct {
+		unsigned char lead_lo, lead_hi, second_lo, second_hi, length;
+	} forms[] = {
+		{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+		{ 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 },
+		{ 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },
+		{ 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	if (p[0] < 0x80)
+		return 1;
+	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
+		if (p[0] < forms[f].lead_lo || p[0] > forms[f].lead_hi)
+			continue;
+		if (len < forms[f].length || p[1] < forms[f].second_lo || p[1] > forms[f].second_hi)
+			return 0;
+		for (size_t i = 2; i < forms[f].length; i++)
+			if (p[i] < 0x80 || p[i] > 0xbf)
+				return 0;
+		return forms[f].length;
+	}
+	return 0;
+}
+
+bool
+str_is_utf8(str s)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr;
+
+	for (size_t i = 0; i < s.len;) {
+		size_t n = sequence(p + i, s.len - i);
+
+		if (n == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+bool
+str_eq_secret(str a, str b)
+{
+	unsigned char differ = 0;
+
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		differ |= (unsigned char)(a.ptr[i] ^ b.ptr[i]);
+	return differ == 0;
+}
