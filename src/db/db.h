@@ -47,6 +47,15 @@ struct migration {
 extern const struct migration migrations[];
 extern const size_t migration_count;
 
+/* What a database is opened with. The program has one; a test brings its own, which is how two
+ * versions of the binary can be tried in one process. */
+struct db_catalog {
+	const struct sql *const *sql; /* sql[i]->index == i */
+	size_t sql_count;
+	const struct migration *migrations; /* ascending by version */
+	size_t migration_count;
+};
+
 /* A parameter. */
 struct db_value {
 	enum { DB_NULL, DB_INT, DB_TEXT, DB_BLOB } type;
@@ -69,7 +78,8 @@ struct db_options {
 	int connections;	  /* readers (SQLite) or connections (PostgreSQL) */
 	int batch; /* SQLite: transactions in one commit, at most LIMIT_TX_BATCH; 1: one each; 0: the default
 		    */
-	bool create; /* SQLite: make the file where it is missing */
+	bool create;			  /* SQLite: make the file where it is missing */
+	const struct db_catalog *catalog; /* NULL: the program's own */
 };
 
 /*
