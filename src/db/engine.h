@@ -122,11 +122,8 @@ struct engine {
 	/* Migrations: keeps other migrators out until this transaction ends (advisory lock). */
 	status (*migrate_lock)(struct ctx *cx, struct tx *tx);
 
-	/* Migrations: runs text of several statements inside this transaction. */
-	status (*script)(struct ctx *cx, struct tx *tx, const char *text);
-
-	/* The engine's text of a migration or statement. */
-	const char *(*migration_text)(const struct migration *m);
+	/* Migrations: runs this engine's text of m, several statements, inside this transaction. */
+	status (*script)(struct ctx *cx, struct tx *tx, const struct migration *m);
 };
 
 extern const struct engine engine_sqlite;
