@@ -12,6 +12,14 @@ buf_init(struct buf *b, struct arena *a, size_t max)
 	*b = (struct buf){ .arena = a, .max = max };
 }
 
+static char *
+overflow(struct buf *b)
+{
+	b->overflow = true;
+	b->room = b->len; /* so that buf_add_char's short cut is closed too */
+	return NULL;
+}
+
 char *
 buf_reserve(struct buf *b, size_t n)
 {
@@ -22,20 +30,16 @@ buf_reserve(struct buf *b, size_t n)
 		return NULL;
 	if (n <= b->room - b->len)
 		return b->ptr + b->len;
-	if (__builtin_add_overflow(b->len, n, &need) || need > b->max) {
-		b->overflow = true;
-		return NULL;
-	}
+	if (__builtin_add_overflow(b->len, n, &need) || need > b->max)
+		return overflow(b);
 	room = b->room ? b->room * 2 : FIRST_ROOM;
 	if (room < need)
 		room = need;
 	if (room > b->max)
 		room = b->max;
 	p = arena_grow_bytes(b->arena, b->ptr, b->room, room);
-	if (!p) {
-		b->overflow = true;
-		return NULL;
-	}
+	if (!p)
+		return overflow(b);
 	b->ptr = p;
 	b->room = room;
 	return p + b->len;
