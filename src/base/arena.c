@@ -180,7 +180,7 @@ arena_grow_bytes(struct arena *a, char *old, size_t old_size, size_t new_size)
 		return old;
 	}
 	p = arena_try_bytes(a, new_size);
-	if (p && old_size)
+	if (p && old)
 		memcpy(p, old, old_size);
 	return p;
 }

@@ -6,8 +6,10 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
-#define KIB 1024u
-#define MIB (1024u * KIB)
+#include <stddef.h>
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
 
 /* --- memory --- */
 #define LIMIT_ARENA_CHUNK (16u * KIB) /* most requests fit one chunk */

@@ -62,7 +62,9 @@ str_find(str s, char c)
 str
 str_skip(str s, size_t n)
 {
-	return n >= s.len ? (str){ 0 } : (str){ s.ptr + n, s.len - n };
+	if (n > s.len)
+		n = s.len;
+	return (str){ s.len ? s.ptr + n : s.ptr, s.len - n };
 }
 
 str
