@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * audit: what happened, written in the same transaction as it happened (AU-1).
+ *
+ * An entry is append-only by trigger on both databases. Values (previous, new,
+ * diff) are not in it: the entry holds salted hashes, the values lie encrypted
+ * beside it under a key per subject, so that destroying the key erases them and
+ * every proof stays valid (AU-5). Arguments are never recorded, only their hash (AU-3).
+ *
+ *	audit_add --(same transaction)--> audit_entry + audit_pending --sealer--> leaf in the Merkle log
+ */
+#ifndef CORE_AUDIT_AUDIT_H
+#define CORE_AUDIT_AUDIT_H
+
+#include "core/ident/caller.h"
+#include "json/json.h"
+
+/* One list: every action the log knows. */
+#define AUDIT_ACTIONS(X)                                                                                     \
+	X(ORG_CREATED, "org.created")                                                                        \
+	X(SETTINGS_CHANGED, "settings.changed")                                                              \
+	X(PRINCIPAL_CREATED, "principal.created")                                                            \
+	X(PRINCIPAL_CHANGED, "principal.changed")                                                            \
+	X(PRINCIPAL_DISABLED, "principal.disabled")                                                          \
+	X(ROLE_CREATED, "role.created")                                                                      \
+	X(ROLE_CHANGED, "role.changed")                                                                      \
+	X(ROLE_DELETED, "role.deleted")                                                                      \
+	X(TEAM_CHANGED, "team.changed")                                                                      \
+	X(TOKEN_MINTED, "token.minted")                                                                      \
+	X(TOKEN_RENEWED, "token.renewed")                                                                    \
+	X(TOKEN_REVOKED, "token.revoked")                                                                    \
+	X(SIGNED_IN, "session.started")                                                                      \
+	X(SIGNED_OUT, "session.ended")                                                                       \
+	X(PERMISSION_CHANGED, "permission.changed")                                                          \
+	X(OVERRIDE_CREATED, "override.created")                                                              \
+	X(OVERRIDE_DELETED, "override.deleted")                                                              \
+	X(POLICY_CHANGED, "policy.changed")                                                                  \
+	X(TOOL_EXECUTED, "tool.executed")                                                                    \
+	X(PROPOSAL_CREATED, "proposal.created")                                                              \
+	X(PROPOSAL_APPROVED, "proposal.approved")                                                            \
+	X(PROPOSAL_DENIED, "proposal.denied")                                                                \
+	X(PROPOSAL_APPLIED, "proposal.applied")                                                              \
+	X(PROPOSAL_FAILED, "proposal.failed")                                                                \
+	X(PROPOSAL_UNKNOWN, "proposal.unknown")                                                              \
+	X(PROPOSAL_CANCELLED, "proposal.cancelled")                                                          \
+	X(PROPOSAL_EXPIRED, "proposal.expired")                                                              \
+	X(REFUSED, "request.refused")                                                                        \
+	X(RECORD_CREATED, "record.created")                                                                  \
+	X(RECORD_CHANGED, "record.changed")                                                                  \
+	X(RECORD_DELETED, "record.deleted")                                                                  \
+	X(SUBJECT_ERASED, "subject.erased")
+
+enum audit_action {
+#define X(name, text) AUDIT_##name,
+	AUDIT_ACTIONS(X)
+#undef X
+	AUDIT_ACTION_COUNT
+};
+const char *audit_action_name(enum audit_action a);
+
+/* What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller. */
+struct audit_entry {
+	enum audit_action action;
+	str resource_type, resource_key, resource_id;
+	str reason;        /* "proposal:<id>" for an applied change */
+	str proposal_id, tool, tool_call_id;
+	str args_hash;     /* SHA-256 of the canonical arguments */
+	str risk, decision, outcome;
+	str approvers;     /* JSON array of principal ids */
+	str applier_id, agent_id;
+	str prompt_version, prompt_hash, model, provider;
+	bool with_override, via_token;
+	int64_t version;   /* of the resource, where it has one */
+	const struct json *before, *after; /* the change; encrypted beside the log */
+	str subject;       /* whose key encrypts them; empty: the organization's */
+};
+
+/* Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no effect. */
+status audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id) MUST_USE;
+
+#endif

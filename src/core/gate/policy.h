@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy: one pure function that says what must happen to a call (AP-1, AP-2, TL-6, TL-7, PA-9).
+ *
+ *	facts --policy_decide--> run | ask(votes, group) | refuse, with every reason
+ *
+ * No I/O, no clock. The strictest of all rules wins. docs/policy.md shows the
+ * whole table and a test walks every combination.
+ */
+#ifndef CORE_GATE_POLICY_H
+#define CORE_GATE_POLICY_H
+
+#include "core/gate/tool.h"
+#include "core/ident/caller.h"
+
+enum tier { TIER_NEEDS_APPROVAL, TIER_ALWAYS_ALLOW, TIER_BLOCKED };
+enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
+enum verdict { VERDICT_REFUSE, VERDICT_ASK, VERDICT_RUN };
+
+/* An organization's rules, as they are stored (settings "policy"). */
+struct policy_rules {
+	int64_t version;
+	int64_t votes_low, votes_medium, votes_high; /* how many people, by risk */
+	int64_t votes_destructive;                   /* at least this many for destructive */
+	bool four_eyes;      /* the person for whom the agent proposed cannot vote */
+	bool overrides;      /* "approve always" exists at all */
+	bool auto_execute;   /* category A and B may run without a person */
+	bool gdpr, hipaa;
+	const str *allow_listed; /* category B tools an admin allowed */
+	size_t allow_listed_count;
+	const str *approver_group; /* role that votes must come from; count 0: anybody with approve */
+	size_t approver_group_count;
+};
+
+struct policy_facts {
+	const struct tool *tool;
+	enum principal_kind principal;
+	enum tier tier;
+	bool override_;        /* the person's "approve always" */
+	bool auto_mode;
+	bool token_requires;   /* approvalRequired on the token */
+	bool production;       /* the environment, or none named */
+	bool environment_gate; /* its approval gate is on */
+	bool has_verb;         /* holds the tool's own rules, not only propose */
+	enum risk declared;    /* by the proposer: a floor */
+	bool declared_gdpr, declared_hipaa;
+	bool schema_known;     /* the input can be inspected */
+	bool wants_no_approval; /* approval_required:false (PA-11) */
+	bool deceptive;        /* the card had characters to neutralise */
+};
+
+#define POLICY_REASONS 16
+
+struct policy_decision {
+	enum verdict verdict;
+	enum risk risk;
+	int64_t votes;
+	bool four_eyes;
+	const char *risk_reasons[POLICY_REASONS]; /* sentences; NULL-terminated */
+	const char *reasons[POLICY_REASONS];
+};
+
+void policy_decide(const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
+
+const char *risk_name(enum risk r);
+bool risk_of(str name, enum risk *out_risk);
+const char *tier_name(enum tier t);
+bool tier_of(str name, enum tier *out_tier);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tool: a thing that can be asked for, declared as data (TL-1).
+ *
+ * The declaration says what it does; the caller never does. A built-in tool has
+ * one handler, which runs inside a transaction: rolled back it is the dry-run,
+ * committed it is the execution (PA-2). Its ids and times come from the call
+ * (minted at propose and stored), so both runs do exactly the same.
+ */
+#ifndef CORE_GATE_TOOL_H
+#define CORE_GATE_TOOL_H
+
+#include "base/field.h"
+#include "core/op.h"
+#include "json/json.h"
+#include "json/schema.h"
+
+enum tool_category { TOOL_CATEGORY_C, TOOL_CATEGORY_B, TOOL_CATEGORY_A }; /* C where nothing is said */
+enum tool_contract { TOOL_TRANSACTIONAL, TOOL_IDEMPOTENT, TOOL_KEYED, TOOL_PROBE, TOOL_BLIND };
+enum tool_provider { TOOL_BUILTIN, TOOL_MCP, TOOL_WEBHOOK };
+
+/* One run of a handler. */
+struct tool_call {
+	const struct json *input; /* validated against the tool's schema */
+	str id;                   /* the id that a created thing gets */
+	int64_t now_us;           /* the time it is given */
+};
+
+/* What a handler says of what it did. */
+struct tool_result {
+	str summary;               /* one line, from the stored values, for a person */
+	str resource_type, resource_key, resource_id;
+	str environment_id;        /* empty: none */
+	str affected;              /* "1 note", "flag checkout in production" */
+	const struct json *before; /* NULL: created, or nothing changed */
+	const struct json *after;  /* NULL: deleted */
+	const struct json *value;  /* what the caller gets as result */
+	int64_t version;           /* the resource's new version, 0: none */
+};
+
+struct tool {
+	const char *name;    /* "note.create" */
+	int version;
+	const char *title, *doc;
+	enum op_effect effect;
+	const struct field *in; /* input; its JSON Schema comes from it, or */
+	const char *in_schema;  /* JSON Schema text, where a table cannot say it */
+	size_t in_size;
+	const char *out_schema; /* may be NULL */
+	const char *const *rules; /* all must hold; NULL-terminated; NULL refuses everybody */
+	const char *propose_rule; /* holding this instead is enough to propose; NULL: only the rules */
+	enum tool_category category;
+	const char *domain, *target; /* "chat" …; "Countersign's own database" */
+	bool rollback, financial, personal_data, phi;
+	const char *failure; /* what it means if it fails, for the card */
+	enum tool_contract contract;
+	enum tool_provider provider;
+	status (*run)(struct ctx *cx, const struct tool_call *call, struct tool_result *out);
+};
+
+/* All built-in tools, from the list of modules. An unknown name gives NULL. */
+struct registry;
+const struct tool *tool_find(const struct registry *r, str name);
+const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
+
+/* E_INVALID  a declaration is incomplete, a schema is not one, or two model-facing names collide (TL-4) */
+status registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry) MUST_USE;
+void registry_free(struct registry *r);
+size_t registry_count(const struct registry *r);
+const struct tool *registry_at(const struct registry *r, size_t index); /* sorted by name */
+
+/* note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
+str tool_model_name(struct arena *a, const struct tool *t);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * caller: who is asking, on whose authority, and what they may do right now.
+ *
+ *	credential --caller_identify (inside the transaction, after its locks)--> struct caller
+ *
+ * Nothing here is kept between requests: every decision identifies the caller
+ * anew, so a right that is taken away is gone at once on every server (ID-6). An
+ * agent's rights are its token's, intersected with the live rights of the person
+ * who delegated; `approve` is never among them.
+ */
+#ifndef CORE_IDENT_CALLER_H
+#define CORE_IDENT_CALLER_H
+
+#include "core/ident/rule.h"
+
+enum principal_kind { PRINCIPAL_USER, PRINCIPAL_AGENT, PRINCIPAL_SERVICE };
+const char *principal_kind_name(enum principal_kind k);
+
+/* What came with the request. Kept in the ctx by the face; never logged. */
+struct credential {
+	str bearer;      /* "cs_…", without "Bearer " */
+	str session;     /* the cookie's value */
+	str csrf;        /* the header that goes with a session */
+	str peer;        /* the client's address, for CIDR lists */
+	const char *transport; /* "rest", "mcp", "chat", "cli" */
+	bool same_origin; /* Sec-Fetch-Site or Origin says so */
+	bool safe_method; /* GET or HEAD: needs no CSRF token */
+};
+
+/* Where a token may act (ID-5). */
+struct scope {
+	bool all_environments;
+	const str *environments; /* ids */
+	size_t environment_count;
+	bool all_keys;
+	const str *keys; /* exact, or a prefix that ends in ".*" */
+	size_t key_count;
+	uint32_t verbs; /* bit by enum verb; 0: those of the rules */
+};
+
+struct caller {
+	str org_id, org_slug;
+	enum principal_kind kind;
+	str principal_id, name;
+	str token_id;     /* empty: a session */
+	str delegator_id; /* the person an agent acts for; empty for people */
+	struct rules rules;     /* the token's, or the person's */
+	struct rules delegator; /* the person's live rights; a token may only narrow them */
+	bool delegated;         /* both sets must cover */
+	struct scope scope;
+	bool may_vote;      /* a person with a session, or a personal token minted for it (AP-3) */
+	bool via_token;
+	bool approval_required; /* the token's own wish */
+	bool auto_mode;         /* PA-9 */
+	int64_t rate_per_minute;
+	const char *transport;
+};
+
+/*
+ * Identifies. Inside tx_run or db_read. The one query that loads token or session, principal, roles and delegator.
+ *
+ * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
+ */
+status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
+
+/* Do the caller's rights hold the rule (both sets where delegated; never approve for an agent)? Scope not looked at. */
+bool caller_may(const struct caller *c, str rule);
+
+/* E_FORBIDDEN "Forbidden: <what> (missing permission: <rules>)" (ID-9). needed is NULL-terminated. */
+status caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed) MUST_USE;
+
+/* Is this environment (may be empty) and resource key (may be empty) inside the token's scope? */
+bool caller_in_scope(const struct caller *c, str environment_id, str key);
+
+#endif
