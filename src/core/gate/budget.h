@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * budget: how many calls a principal may make in any trailing 60 seconds (TL-9).
+ *
+ * `cap` slots per principal in the shared database; a take moves one slot that is older
+ * than the window to now. There is no count to race on, so it is exact over all
+ * servers and transports.
+ */
+#ifndef CORE_GATE_BUDGET_H
+#define CORE_GATE_BUDGET_H
+
+#include "core/ident/caller.h"
+
+struct budget {
+	int64_t cap, left;
+	int64_t reset_us; /* when the oldest taken slot comes free */
+};
+
+/* Inside tx_run. E_RATE_LIMITED  nothing free; *out still says when */
+status budget_take(struct ctx *cx, const struct caller *c, struct budget *out) MUST_USE;
+
+#endif

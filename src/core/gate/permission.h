@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * permission: the three tiers per (agent, tool) and the people's "approve always" (TL-6, TL-7, TL-8).
+ *
+ * One snapshot per request, loaded in one query before the tool's name is looked up, and frozen.
+ */
+#ifndef CORE_GATE_PERMISSION_H
+#define CORE_GATE_PERMISSION_H
+
+#include "core/gate/policy.h"
+
+struct permission_row {
+	str tool;
+	enum tier tier;
+};
+
+struct permission_snapshot {
+	const struct permission_row *rows; /* sorted by tool */
+	size_t count;
+	const str *overrides; /* tools this caller's person always approves for this agent, sorted */
+	size_t override_count;
+};
+
+/* Inside tx_run or db_read. People have no rows: everything at its default. A failure fails the request. */
+status permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out) MUST_USE;
+
+/* The stored status, or the default for a tool of that name and effect. */
+enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t);
+enum tier permission_default(const struct tool *t);
+bool permission_override(const struct permission_snapshot *s, const struct tool *t);
+
+#endif

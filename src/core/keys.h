@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keys: the secrets that live outside the database, in one file (mode 0600).
+ *
+ *	mac      authenticates proposal and vote rows, and makes nonces
+ *	seal     encrypts the audit's values (wraps the keys of subjects)
+ *	sign     Ed25519: signs checkpoints; its public half goes into exports
+ *
+ * Servers that share a database share the file: its fingerprint is stored at init and a
+ * server with another file refuses to start.
+ */
+#ifndef CORE_KEYS_H
+#define CORE_KEYS_H
+
+#include "base/ctx.h"
+
+struct keys {
+	unsigned char mac[32], seal[32];
+	unsigned char sign_secret[64], sign_public[32];
+};
+
+/* Reads the file. E_NOT_FOUND there is none; E_INVALID it is not one of ours, or others may read it. */
+status keys_load(struct ctx *cx, const char *path, struct keys *out) MUST_USE;
+
+/* Makes a new file. E_EXISTS there is one already. */
+status keys_create(struct ctx *cx, const char *path, struct keys *out) MUST_USE;
+
+/* First 16 hex digits of SHA-256 over all public and hashed secret parts: same file, same fingerprint. */
+str keys_fingerprint(struct arena *a, const struct keys *k);
+
+/* HMAC-SHA-256 (libsodium crypto_auth_hmacsha256) over length-prefixed parts: no two lists give the same input. */
+void keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32]);
+
+#endif

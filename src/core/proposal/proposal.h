@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proposal: a call somebody asks for, kept apart from the call itself (PA-*, AP-*).
+ *
+ * Propose validates, dry-runs and stores payload, card and viewHash; nothing is
+ * changed. Votes are about the card that was shown. Apply claims the row, runs
+ * the stored payload, makes the card again and demands the same viewHash: what was
+ * seen is what is done, or nothing is.
+ *
+ * Every decision is one transaction: organization rights (shared), then the
+ * proposal's row, then what the handler touches. Who is asking, the votes, the
+ * expiry and the drift are looked at after the locks, by the database's clock.
+ * Row and votes carry a MAC under a key that the database does not have.
+ */
+#ifndef CORE_PROPOSAL_PROPOSAL_H
+#define CORE_PROPOSAL_PROPOSAL_H
+
+#include "core/gate/policy.h"
+#include "core/proposal/lifecycle.h"
+
+/* What is asked for. */
+struct propose_in {
+	str tool;
+	const struct json *input;
+	str intent_summary, intent_reasoning; /* the agent's own words: shown last, quoted, labelled */
+	str idempotency_key;
+	int64_t expires_in_seconds; /* 0: the default */
+	str risk_level;             /* "", or a floor */
+	bool gdpr, hipaa;
+	bool no_approval;           /* S3 document: approval_required false */
+	str domain;                 /* S3 document */
+	int64_t tool_version;       /* S3 document; 0: today's */
+	str prompt_version, prompt_hash, model, provider;
+};
+
+/* A proposal as it is shown. Text in the arena. */
+struct proposal {
+	str id, org_id, tool_call_id;
+	enum proposal_state state;
+	str tool;
+	int64_t tool_version;
+	str proposer_id, proposer_kind, delegator_id, token_id;
+	str payload, payload_hash; /* canonical JSON and its SHA-256 */
+	str card, view_hash;       /* canonical JSON and its SHA-256 */
+	str summary, risk;
+	int64_t votes_needed;
+	bool four_eyes;
+	int64_t created_at, expires_at, resolved_at;
+	str minted_id;      /* the id a created thing will get */
+	int64_t minted_at;  /* the time it will be given */
+	str applier_id, applied_audit_id, result, error;
+	int64_t applied_version;
+	str salt;           /* of the nonce */
+	str mac;
+};
+
+extern const struct op proposal_ops[];
+
+/*
+ * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues (feedback),
+ * E_IDEMPOTENCY (same key, other payload)
+ */
+status proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
+
+/* apply:true also applies, after the vote, in a transaction of its own. */
+status proposal_approve(struct ctx *cx, str id, str view_hash) MUST_USE;
+status proposal_deny(struct ctx *cx, str id, str view_hash, str reason) MUST_USE;
+status proposal_cancel(struct ctx *cx, str id, str note) MUST_USE;
+
+/* By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool. */
+status proposal_apply(struct ctx *cx, str id, str token, struct proposal *out) MUST_USE;
+
+status proposal_get(struct ctx *cx, str id, struct proposal *out) MUST_USE;
+
+/* Marks overdue ones; hygiene only: expiry is decided where it matters. */
+status proposal_sweep(struct ctx *cx, int64_t *out_expired) MUST_USE;
+
+#endif
