@@ -52,6 +52,7 @@
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
 /* --- text --- */
+#define LIMIT_RULE 200u /* an access rule; the longest of ours has 60 */
 #define LIMIT_ERROR_MESSAGE (2u * KIB)
 #define LIMIT_LOG_LINE	    (8u * KIB)
 #define LIMIT_REQUEST_ID    64u
