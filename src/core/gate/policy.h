@@ -2,10 +2,16 @@
 /*
  * policy: one pure function that says what must happen to a call (AP-1, AP-2, TL-6, TL-7, PA-9).
  *
- *	facts --policy_decide--> run | ask(votes, group) | refuse, with every reason
+ *	facts --policy_decide--> run | ask(votes) | refuse, with every reason
  *
- * No I/O, no clock. The strictest of all rules wins. docs/policy.md shows the
- * whole table and a test walks every combination.
+ * No I/O, no clock. Every rule that applies is written down as a reason, and the
+ * strictest wins: refuse before ask before run. docs/policy.md shows the table and a
+ * test walks every combination.
+ *
+ * Risk begins at what the proposer declared and is only ever raised.
+ *
+ * A person who proposes and holds the tool's own rules has consented by asking:
+ * one vote less is needed, unless four eyes are demanded.
  */
 #ifndef CORE_GATE_POLICY_H
 #define CORE_GATE_POLICY_H
@@ -36,6 +42,7 @@ struct policy_facts {
 	const struct tool *tool;
 	enum principal_kind principal;
 	enum tier tier;
+	bool tier_stored;      /* an admin said so; false: the default of a new tool */
 	bool override_;        /* the person's "approve always" */
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
@@ -49,7 +56,7 @@ struct policy_facts {
 	bool deceptive;        /* the card had characters to neutralise */
 };
 
-#define POLICY_REASONS 16
+#define POLICY_REASONS 16 /* more than there are rules, and one NULL */
 
 struct policy_decision {
 	enum verdict verdict;
