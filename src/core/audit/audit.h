@@ -54,28 +54,30 @@ enum audit_action {
 #define X(name, text) AUDIT_##name,
 	AUDIT_ACTIONS(X)
 #undef X
-	AUDIT_ACTION_COUNT
+		AUDIT_ACTION_COUNT
 };
 const char *audit_action_name(enum audit_action a);
 
-/* What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller. */
+/* What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller.
+ */
 struct audit_entry {
 	enum audit_action action;
 	str resource_type, resource_key, resource_id;
-	str reason;        /* "proposal:<id>" for an applied change */
+	str reason; /* "proposal:<id>" for an applied change */
 	str proposal_id, tool, tool_call_id;
-	str args_hash;     /* SHA-256 of the canonical arguments */
+	str args_hash; /* SHA-256 of the canonical arguments */
 	str risk, decision, outcome;
-	str approvers;     /* JSON array of principal ids */
+	str approvers; /* JSON array of principal ids */
 	str applier_id, agent_id;
 	str prompt_version, prompt_hash, model, provider;
 	bool with_override, via_token;
-	int64_t version;   /* of the resource, where it has one */
+	int64_t version;		   /* of the resource, where it has one */
 	const struct json *before, *after; /* the change; encrypted beside the log */
-	str subject;       /* whose key encrypts them; empty: the organization's */
+	str subject;			   /* whose key encrypts them; empty: the organization's */
 };
 
-/* Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no effect. */
+/* Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no
+ * effect. */
 status audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id) MUST_USE;
 
 #endif

@@ -3,7 +3,9 @@
 
 #include "base/check.h"
 
-static const char *const risk_names[] = { [RISK_LOW] = "low", [RISK_MEDIUM] = "medium", [RISK_HIGH] = "high" };
+static const char *const risk_names[] = {
+	[RISK_LOW] = "low", [RISK_MEDIUM] = "medium", [RISK_HIGH] = "high"
+};
 static const char *const tier_names[] = {
 	[TIER_NEEDS_APPROVAL] = "needs_approval",
 	[TIER_ALWAYS_ALLOW] = "always_allow",
@@ -12,7 +14,8 @@ static const char *const tier_names[] = {
 
 /* One rule of a list: does it apply, and what is then to be said. */
 struct rule_row {
-	bool (*applies)(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d);
+	bool (*applies)(
+		const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d);
 	enum risk risk; /* raising rules: to this */
 	const char *reason;
 };
@@ -43,7 +46,8 @@ changes(const struct policy_facts *f)
 static bool
 guarded(const struct policy_rules *r, const struct policy_facts *f)
 {
-	return ((r->gdpr || f->declared_gdpr) && f->tool->personal_data) || ((r->hipaa || f->declared_hipaa) && f->tool->phi);
+	return ((r->gdpr || f->declared_gdpr) && f->tool->personal_data) ||
+	       ((r->hipaa || f->declared_hipaa) && f->tool->phi);
 }
 
 /* Has the person opted in to no prompt? Never for what TL-7 excludes. */
@@ -60,16 +64,46 @@ opted_in(const struct policy_rules *r, const struct policy_facts *f, const struc
 
 /* --- risk: each row raises it --- */
 
-RULE(destroys) { return f->tool->effect == OP_DESTRUCTIVE; }
-RULE(is_financial) { return f->tool->financial; }
-RULE(is_phi) { return f->tool->phi; }
-RULE(cannot_undo_in_production) { return changes(f) && !f->tool->rollback && f->production; }
-RULE(deceives) { return f->deceptive; }
-RULE(cannot_undo) { return changes(f) && !f->tool->rollback; }
-RULE(is_personal) { return f->tool->personal_data; }
-RULE(is_outside) { return changes(f) && f->tool->provider != TOOL_BUILTIN; }
-RULE(is_blind) { return changes(f) && f->tool->contract == TOOL_BLIND; }
-RULE(cannot_inspect) { return !f->schema_known; }
+RULE(destroys)
+{
+	return f->tool->effect == OP_DESTRUCTIVE;
+}
+RULE(is_financial)
+{
+	return f->tool->financial;
+}
+RULE(is_phi)
+{
+	return f->tool->phi;
+}
+RULE(cannot_undo_in_production)
+{
+	return changes(f) && !f->tool->rollback && f->production;
+}
+RULE(deceives)
+{
+	return f->deceptive;
+}
+RULE(cannot_undo)
+{
+	return changes(f) && !f->tool->rollback;
+}
+RULE(is_personal)
+{
+	return f->tool->personal_data;
+}
+RULE(is_outside)
+{
+	return changes(f) && f->tool->provider != TOOL_BUILTIN;
+}
+RULE(is_blind)
+{
+	return changes(f) && f->tool->contract == TOOL_BLIND;
+}
+RULE(cannot_inspect)
+{
+	return !f->schema_known;
+}
 
 static const struct rule_row risks[] = {
 	{ destroys, RISK_HIGH, "it destroys something" },
@@ -86,10 +120,22 @@ static const struct rule_row risks[] = {
 
 /* --- refusals --- */
 
-RULE(is_service) { return f->principal == PRINCIPAL_SERVICE; }
-RULE(is_blocked) { return f->tier == TIER_BLOCKED; }
-RULE(agent_and_money) { return f->tool->financial && f->principal == PRINCIPAL_AGENT; }
-RULE(not_approved_for_phi) { return (r->hipaa || f->declared_hipaa) && f->tool->phi && !listed(r, f->tool); }
+RULE(is_service)
+{
+	return f->principal == PRINCIPAL_SERVICE;
+}
+RULE(is_blocked)
+{
+	return f->tier == TIER_BLOCKED;
+}
+RULE(agent_and_money)
+{
+	return f->tool->financial && f->principal == PRINCIPAL_AGENT;
+}
+RULE(not_approved_for_phi)
+{
+	return (r->hipaa || f->declared_hipaa) && f->tool->phi && !listed(r, f->tool);
+}
 
 static const struct rule_row refusals[] = {
 	{ is_service, RISK_LOW, "service principals cannot use tools" },
@@ -100,15 +146,42 @@ static const struct rule_row refusals[] = {
 
 /* --- questions: any one of them asks a person --- */
 
-RULE(always_asks) { return f->tool->effect == OP_DESTRUCTIVE; }
-RULE(is_category_c) { return changes(f) && f->tool->category == TOOL_CATEGORY_C; }
-RULE(is_b_unlisted) { return changes(f) && f->tool->category == TOOL_CATEGORY_B && !listed(r, f->tool); }
-RULE(is_not_automatic) { return changes(f) && !r->auto_execute; }
-RULE(is_risky) { return changes(f) && d->risk != RISK_LOW; }
-RULE(is_guarded) { return guarded(r, f); }
-RULE(token_asks) { return f->token_requires; }
-RULE(environment_asks) { return changes(f) && f->environment_gate; }
-RULE(only_proposes) { return changes(f) && !f->has_verb; }
+RULE(always_asks)
+{
+	return f->tool->effect == OP_DESTRUCTIVE;
+}
+RULE(is_category_c)
+{
+	return changes(f) && f->tool->category == TOOL_CATEGORY_C;
+}
+RULE(is_b_unlisted)
+{
+	return changes(f) && f->tool->category == TOOL_CATEGORY_B && !listed(r, f->tool);
+}
+RULE(is_not_automatic)
+{
+	return changes(f) && !r->auto_execute;
+}
+RULE(is_risky)
+{
+	return changes(f) && d->risk != RISK_LOW;
+}
+RULE(is_guarded)
+{
+	return guarded(r, f);
+}
+RULE(token_asks)
+{
+	return f->token_requires;
+}
+RULE(environment_asks)
+{
+	return changes(f) && f->environment_gate;
+}
+RULE(only_proposes)
+{
+	return changes(f) && !f->has_verb;
+}
 RULE(tier_asks)
 {
 	if (opted_in(r, f, d) || f->tier != TIER_NEEDS_APPROVAL)
@@ -131,7 +204,8 @@ static const struct rule_row questions[] = {
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-_Static_assert(COUNT(risks) < POLICY_REASONS && COUNT(questions) + COUNT(refusals) < POLICY_REASONS, "room for all");
+_Static_assert(
+	COUNT(risks) < POLICY_REASONS && COUNT(questions) + COUNT(refusals) < POLICY_REASONS, "room for all");
 
 static size_t
 collect(const struct rule_row *rows, size_t count, const struct policy_rules *r, const struct policy_facts *f,
@@ -158,7 +232,9 @@ assess(const struct policy_rules *r, const struct policy_facts *f, struct policy
 static int64_t
 count_votes(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
 {
-	int64_t votes = d->risk == RISK_HIGH ? r->votes_high : d->risk == RISK_MEDIUM ? r->votes_medium : r->votes_low;
+	int64_t votes = d->risk == RISK_HIGH	 ? r->votes_high
+			: d->risk == RISK_MEDIUM ? r->votes_medium
+						 : r->votes_low;
 
 	if (f->tool->effect == OP_DESTRUCTIVE && votes < r->votes_destructive)
 		votes = r->votes_destructive;

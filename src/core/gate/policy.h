@@ -27,10 +27,10 @@ enum verdict { VERDICT_REFUSE, VERDICT_ASK, VERDICT_RUN };
 struct policy_rules {
 	int64_t version;
 	int64_t votes_low, votes_medium, votes_high; /* how many people, by risk */
-	int64_t votes_destructive;                   /* at least this many for destructive */
-	bool four_eyes;      /* the person for whom the agent proposed cannot vote */
-	bool overrides;      /* "approve always" exists at all */
-	bool auto_execute;   /* category A and B may run without a person */
+	int64_t votes_destructive;		     /* at least this many for destructive */
+	bool four_eyes;				     /* the person for whom the agent proposed cannot vote */
+	bool overrides;				     /* "approve always" exists at all */
+	bool auto_execute;			     /* category A and B may run without a person */
 	bool gdpr, hipaa;
 	const str *allow_listed; /* category B tools an admin allowed */
 	size_t allow_listed_count;
@@ -42,18 +42,18 @@ struct policy_facts {
 	const struct tool *tool;
 	enum principal_kind principal;
 	enum tier tier;
-	bool tier_stored;      /* an admin said so; false: the default of a new tool */
-	bool override_;        /* the person's "approve always" */
+	bool tier_stored; /* an admin said so; false: the default of a new tool */
+	bool override_;	  /* the person's "approve always" */
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
-	bool has_verb;         /* holds the tool's own rules, not only propose */
+	bool has_verb;	       /* holds the tool's own rules, not only propose */
 	enum risk declared;    /* by the proposer: a floor */
 	bool declared_gdpr, declared_hipaa;
-	bool schema_known;     /* the input can be inspected */
+	bool schema_known;	/* the input can be inspected */
 	bool wants_no_approval; /* approval_required:false (PA-11) */
-	bool deceptive;        /* the card had characters to neutralise */
+	bool deceptive;		/* the card had characters to neutralise */
 };
 
 #define POLICY_REASONS 16 /* more than there are rules, and one NULL */
@@ -67,7 +67,8 @@ struct policy_decision {
 	const char *reasons[POLICY_REASONS];
 };
 
-void policy_decide(const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
+void policy_decide(
+	const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
 
 const char *risk_name(enum risk r);
 bool risk_of(str name, enum risk *out_risk);

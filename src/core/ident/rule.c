@@ -85,7 +85,8 @@ is_segment(str s)
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			    c == '-' || c == '_'))
 			return false;
 	}
 	return s.len > 0;
@@ -150,7 +151,8 @@ rules_cover(const struct rules *set, str rule)
 	if (level_covers(set->level, rule))
 		return true;
 	for (size_t i = 0; i < set->count; i++)
-		if (str_eq(set->items[i], rule) || str_eq(set->items[i], STR(RULE_ALL)) || manages(set->items[i], rule))
+		if (str_eq(set->items[i], rule) || str_eq(set->items[i], STR(RULE_ALL)) ||
+			manages(set->items[i], rule))
 			return true;
 	return false;
 }
