@@ -18,8 +18,10 @@
 		     */
 
 /* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
-#define LIMIT_JSON_DEPTH 64u
-#define LIMIT_JSON_NODES 100000u
+#define LIMIT_JSON_DEPTH    64u
+#define LIMIT_JSON_NODES    100000u
+#define LIMIT_JSON_EXPONENT 15u /* digits of a number's exponent: so comparing numbers exactly stays simple  \
+				 */
 #define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
 
 /* --- HTTP --- */
