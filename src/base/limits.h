@@ -59,4 +59,11 @@
 #define LIMIT_REQUEST_ID    64u
 #define LIMIT_CONFIG_FILE   (64u * KIB)
 
+/* --- settings: far above what helps, far below what hurts --- */
+#define LIMIT_SETTING_BYTES	     4096u /* a path, or a URL with several hosts */
+#define LIMIT_SETTING_WORKERS	     256
+#define LIMIT_SETTING_DB_CONNECTIONS 256     /* PostgreSQL itself begins with 100 */
+#define LIMIT_SETTING_CONNECTIONS    1000000 /* the kernel's limit of files binds first */
+#define LIMIT_SETTING_DRAIN_SECONDS  3600
+
 #endif

@@ -485,7 +485,7 @@ json_parse(struct ctx *cx, str text, struct json **out_doc)
 	struct json *doc;
 
 	if (text.len > LIMIT_JSON_BYTES)
-		return fail(cx, E_TOO_LARGE, "the document has %zu bytes; at most %u are accepted", text.len,
+		return fail(cx, E_TOO_LARGE, "the document has %zu bytes; at most %zu are accepted", text.len,
 			LIMIT_JSON_BYTES);
 	TRY(new_node(&r, &doc));
 	skip_space(&r);
