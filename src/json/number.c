@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/json.h"
+#include "json/number.h"
 
 #include "base/check.h"
+#include "json/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/*
- * A number as it is written, without what does not matter: 0.d1d2d3... times
- * ten to the power of point. d1 and the last digit are not 0; zero has no digits.
- */
-struct decimal {
-	bool negative;
-	const char *digit, *end; /* the significant digits; a '.' may stand among them */
-	int64_t point;
-};
-
-/* How many digits stand from a to b; there may be one '.' among them. */
-static int64_t
-count_digits(const char *a, const char *b)
-{
-	return (b - a) - (a < b && memchr(a, '.', (size_t)(b - a)) != NULL);
-}
 
 /* The number after e or E. The reader has bounded its digits. */
 static int64_t
@@ -38,7 +22,7 @@ exponent(const char *at, const char *end)
 	return negative ? -n : n;
 }
 
-static struct decimal
+struct decimal
 decimal_of(str text)
 {
 	const char *at = text.ptr, *end = text.ptr + text.len, *mantissa_end = at, *dot;
@@ -65,9 +49,22 @@ decimal_of(str text)
 	return d;
 }
 
-/* The next significant digit, 0 to 9; false after the last. */
-static bool
-next_digit(struct decimal *d, int *out_digit)
+bool
+decimal_is_zero(const struct decimal *d)
+{
+	return d->digit == d->end;
+}
+
+int64_t
+decimal_count(const struct decimal *d)
+{
+	size_t bytes = (size_t)(d->end - d->digit);
+
+	return (int64_t)(bytes - (bytes && memchr(d->digit, '.', bytes)));
+}
+
+bool
+decimal_next(struct decimal *d, int *out_digit)
 {
 	if (d->digit < d->end && *d->digit == '.')
 		d->digit++;
@@ -77,12 +74,6 @@ next_digit(struct decimal *d, int *out_digit)
 	return true;
 }
 
-static bool
-is_zero(const struct decimal *d)
-{
-	return d->digit == d->end;
-}
-
 /* Compares what two numbers are without their signs. */
 static int
 compare_size(struct decimal a, struct decimal b)
@@ -90,13 +81,13 @@ compare_size(struct decimal a, struct decimal b)
 	int x = 0, y = 0;
 	bool more_a, more_b;
 
-	if (is_zero(&a) || is_zero(&b))
-		return is_zero(&b) - is_zero(&a);
+	if (decimal_is_zero(&a) || decimal_is_zero(&b))
+		return decimal_is_zero(&b) - decimal_is_zero(&a);
 	if (a.point != b.point)
 		return a.point < b.point ? -1 : 1;
 	do {
-		more_a = next_digit(&a, &x);
-		more_b = next_digit(&b, &y);
+		more_a = decimal_next(&a, &x);
+		more_b = decimal_next(&b, &y);
 	} while (more_a && more_b && x == y);
 	if (more_a && more_b)
 		return x < y ? -1 : 1;
@@ -126,12 +117,12 @@ json_to_int(const struct json *n, int64_t *out_n)
 		return false;
 	d = decimal_of(n->text);
 	/* digits behind the point are a fraction; no int64_t has more than 19 */
-	if (count_digits(d.digit, d.end) > d.point || d.point > 19)
+	if (decimal_count(&d) > d.point || d.point > 19)
 		return false;
 	for (int64_t i = 0; i < d.point; i++) {
 		int digit = 0;
 
-		(void)next_digit(&d, &digit);
+		(void)decimal_next(&d, &digit);
 		/* counted downwards: INT64_MIN has no positive twin */
 		if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit, &value))
 			return false;
@@ -148,12 +139,12 @@ convert_short(struct decimal d, double *out_n)
 {
 	static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
 		1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-	int64_t count = count_digits(d.digit, d.end), scale = d.point - count, n = 0;
+	int64_t count = decimal_count(&d), scale = d.point - count, n = 0;
 	int digit;
 
 	if (count > 15 || scale < -22 || scale > 22)
 		return false;
-	while (next_digit(&d, &digit))
+	while (decimal_next(&d, &digit))
 		n = n * 10 + digit;
 	*out_n = scale < 0 ? (double)n / powers[-scale] : (double)n * powers[scale];
 	return true;
@@ -172,9 +163,9 @@ convert_long(struct decimal d)
 	int digit;
 
 	text[len++] = '.';
-	while (len <= 800 && next_digit(&d, &digit))
+	while (len <= 800 && decimal_next(&d, &digit))
 		text[len++] = (char)('0' + digit);
-	if (next_digit(&d, &digit))
+	if (decimal_next(&d, &digit))
 		text[len++] = '1';
 	(void)snprintf(text + len, sizeof(text) - len, "e%d", (int)d.point);
 	return strtod(text, NULL);
@@ -190,7 +181,7 @@ json_to_double(const struct json *n)
 	CHECK(n->type == JSON_NUMBER);
 	negative = n->text.len && n->text.ptr[0] == '-';
 	d = decimal_of(n->text);
-	if (is_zero(&d) || d.point < -400)
+	if (decimal_is_zero(&d) || d.point < -400)
 		size = 0;
 	else if (d.point > 400)
 		size = HUGE_VAL;

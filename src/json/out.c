@@ -205,5 +205,7 @@ json_text(struct ctx *cx, const struct json *value, str *out_text)
 
 	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
 	write_value(&b, value);
-	return buf_finish(&b, out_text);
+	if (buf_finish(&b, out_text) != OK)
+		return fail(cx, E_TOO_LARGE, "the document is larger than can be written");
+	return OK;
 }
