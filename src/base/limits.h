@@ -66,10 +66,11 @@
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
 /* --- text --- */
-#define LIMIT_ERROR_MESSAGE (2u * KIB)
-#define LIMIT_LOG_LINE	    (8u * KIB)
-#define LIMIT_REQUEST_ID    64u
-#define LIMIT_CONFIG_FILE   (64u * KIB)
+#define LIMIT_ERROR_MESSAGE	(2u * KIB)
+#define LIMIT_LOG_LINE		(8u * KIB)
+#define LIMIT_REQUEST_ID	64u
+#define LIMIT_CONFIG_FILE	(64u * KIB)
+#define LIMIT_INSTALLATION_NAME 200u /* one line on a page */
 
 /* --- settings: far above what helps, far below what hurts --- */
 #define LIMIT_SETTING_BYTES	     4096u /* a path, or a URL with several hosts */
