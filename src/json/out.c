@@ -11,44 +11,42 @@ json_out_init(struct json_out *o, struct buf *b)
 	*o = (struct json_out){ .buf = b, .first = true };
 }
 
-/* A byte or sequence that cannot stand as it is, from the beginning of text; gives how long it was. */
-static size_t
-add_special(struct buf *b, str text)
+/* A byte that cannot stand as it is: a control character, '"', '\', or one that is not UTF-8. */
+static void
+add_special(struct buf *b, char c)
 {
-	static const char names[] = "\"\\bfnrt", means[] = "\"\\\b\f\n\r\t";
-	unsigned char c = (unsigned char)text.ptr[0];
+	static const char names[] = "\"\\bfnrt", means[] = "\"\\\b\f\n\r\t", hex[] = "0123456789abcdef";
 	const char *mean = c ? strchr(means, c) : NULL;
-	size_t n = str_utf8_sequence(text);
 
-	if (mean) {
+	if ((unsigned char)c >= 0x80) {
+		buf_add(b, STR("\xef\xbf\xbd"));
+	} else if (mean) {
 		buf_add_char(b, '\\');
 		buf_add_char(b, names[mean - means]);
-	} else if (c < 0x20) {
-		static const char hex[] = "0123456789abcdef";
-
+	} else {
 		buf_add(b, STR("\\u00"));
 		buf_add_char(b, hex[c >> 4]);
 		buf_add_char(b, hex[c & 15]);
-	} else if (n) {
-		buf_add(b, (str){ text.ptr, n });
-	} else {
-		buf_add(b, STR("\xef\xbf\xbd"));
 	}
-	return n ? n : 1;
 }
 
 void
 json_out_quoted(struct buf *b, str text)
 {
-	buf_add_char(b, '"');
-	while (text.len) {
-		size_t n = swar_plain(text.ptr, text.ptr + text.len);
+	const char *run = text.len ? text.ptr : "", *p = run, *end = p + text.len;
 
-		buf_add(b, (str){ text.ptr, n });
-		if (n < text.len)
-			n += add_special(b, str_skip(text, n));
-		text = str_skip(text, n);
+	buf_add_char(b, '"');
+	for (p += swar_plain(p, end); p < end; p += swar_plain(p, end)) {
+		size_t n = (unsigned char)*p < 0x80 ? 0 : str_utf8_sequence((str){ p, (size_t)(end - p) });
+
+		if (n == 0) {
+			buf_add(b, (str){ run, (size_t)(p - run) });
+			add_special(b, *p);
+			run = ++p;
+		}
+		p += n;
 	}
+	buf_add(b, (str){ run, (size_t)(p - run) });
 	buf_add_char(b, '"');
 }
 

@@ -481,7 +481,8 @@ read_value(struct reader *r, struct json *value, unsigned depth)
 status
 json_parse(struct ctx *cx, str text, struct json **out_doc)
 {
-	struct reader r = { .cx = cx, .start = text.ptr, .at = text.ptr, .end = text.ptr + text.len };
+	const char *start = text.len ? text.ptr : "";
+	struct reader r = { .cx = cx, .start = start, .at = start, .end = start + text.len };
 	struct json *doc;
 
 	if (text.len > LIMIT_JSON_BYTES)

@@ -39,8 +39,13 @@ swar_plain(const char *p, const char *end)
 		memcpy(&word, p, 8);
 		special = swar_zeros(word ^ (SWAR_ONES * '"')) | swar_zeros(word ^ (SWAR_ONES * '\\')) |
 			  swar_zeros(word & (SWAR_ONES * 0xe0)) | (word & SWAR_HIGHS);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		if (special)
+			return (size_t)(p - start) + (size_t)__builtin_ctzll(special) / 8;
+#else
 		if (special)
 			break;
+#endif
 		p += 8;
 	}
 	while (p < end && swar_is_plain(*p))
