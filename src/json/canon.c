@@ -79,6 +79,7 @@ round_to(double n, int count)
 {
 	struct digits d = { .count = count };
 	char text[DIGITS + 16];
+	int64_t exponent;
 	const char *e;
 
 	CHECK(snprintf(text, sizeof(text), "%.*e", count - 1, n) < (int)sizeof(text));
@@ -87,7 +88,8 @@ round_to(double n, int count)
 	d.digit[0] = text[0];
 	if (count > 1)
 		memcpy(d.digit + 1, text + 2, (size_t)count - 1);
-	d.point = (int)strtol(e + 1, NULL, 10) + 1;
+	CHECK(str_to_int(str_of(e[1] == '+' ? e + 2 : e + 1), &exponent));
+	d.point = (int)exponent + 1;
 	return d;
 }
 
