@@ -38,6 +38,15 @@
 #define LIMIT_HTTP_SEND_SECONDS	      30u	   /* an answer the client does not take */
 #define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
+#define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
+#define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
+#define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
+#define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
+#define LIMIT_HTTP_PIPELINE	      (64u * KIB) /* read ahead of the request being answered */
+#define LIMIT_HTTP_LINGER_SECONDS     2u  /* an answer to a request not read to its end may take to arrive */
+#define LIMIT_HTTP_HEARTBEAT_SECONDS  15u /* proxies give up a silent stream after 30 to 60 */
+#define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
+#define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
