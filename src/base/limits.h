@@ -20,6 +20,9 @@
 /* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
 #define LIMIT_JSON_DEPTH 64u
 #define LIMIT_JSON_NODES 100000u
+#define LIMIT_JSON_EXPONENT                                                                                  \
+	15u /* digits of a number's exponent: so comparing numbers exactly stays simple                      \
+	     */
 #define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
 
 /* --- HTTP --- */
@@ -35,6 +38,15 @@
 #define LIMIT_HTTP_SEND_SECONDS	      30u	   /* an answer the client does not take */
 #define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
+#define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
+#define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
+#define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
+#define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
+#define LIMIT_HTTP_PIPELINE	      (64u * KIB) /* read ahead of the request being answered */
+#define LIMIT_HTTP_LINGER_SECONDS     2u  /* an answer to a request not read to its end may take to arrive */
+#define LIMIT_HTTP_HEARTBEAT_SECONDS  15u /* proxies give up a silent stream after 30 to 60 */
+#define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
+#define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
@@ -45,6 +57,17 @@
 #define LIMIT_DB_PARAMS	  32u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
+/* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
+ * --- */
+#define LIMIT_PG_CONNECT_SECONDS 5     /* per host; a dead host must not use up a request's patience */
+#define LIMIT_PG_LOCK_MS	 5000  /* a decision waits this long for another one, then 503 */
+#define LIMIT_PG_STATEMENT_MS	 30000 /* no statement of ours takes a second */
+#define LIMIT_PG_IDLE_MS	 15000 /* a stopped process must not keep its locks: functions never wait */
+#define LIMIT_PG_ANSWER_MS	 60000 /* longer than the server's own limits: then the server is gone */
+#define LIMIT_PG_TAKE_MS	 10000 /* waiting for a free connection where the caller has no deadline */
+#define LIMIT_PG_SETTLE_MS	 15000 /* a lost COMMIT's backend should end, and a crashed server be back */
+#define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
+
 /* --- schema --- */
 #define LIMIT_SCHEMA_DEPTH  128u       /* nested schema applications on one value */
 #define LIMIT_SCHEMA_ISSUES 50u	       /* issues reported of one document */
@@ -52,10 +75,18 @@
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
 /* --- text --- */
-#define LIMIT_RULE 200u /* an access rule; the longest of ours has 60 */
-#define LIMIT_ERROR_MESSAGE (2u * KIB)
-#define LIMIT_LOG_LINE	    (8u * KIB)
-#define LIMIT_REQUEST_ID    64u
-#define LIMIT_CONFIG_FILE   (64u * KIB)
+#define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */
+#define LIMIT_ERROR_MESSAGE	(2u * KIB)
+#define LIMIT_LOG_LINE		(8u * KIB)
+#define LIMIT_REQUEST_ID	64u
+#define LIMIT_CONFIG_FILE	(64u * KIB)
+#define LIMIT_INSTALLATION_NAME 200u /* one line on a page */
+
+/* --- settings: far above what helps, far below what hurts --- */
+#define LIMIT_SETTING_BYTES	     4096u /* a path, or a URL with several hosts */
+#define LIMIT_SETTING_WORKERS	     256
+#define LIMIT_SETTING_DB_CONNECTIONS 256     /* PostgreSQL itself begins with 100 */
+#define LIMIT_SETTING_CONNECTIONS    1000000 /* the kernel's limit of files binds first */
+#define LIMIT_SETTING_DRAIN_SECONDS  3600
 
 #endif

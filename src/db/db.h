@@ -176,7 +176,7 @@ status db_all_args(struct ctx *cx, const struct sql *s, const struct field *fiel
 
 /* --- figures for /metrics --- */
 struct db_stats {
-	int64_t transactions, batches, reruns, unknown, reconnects, queue_now;
+	int64_t transactions, batches, reruns, unknown, reconnects, queue_now, round_trips;
 };
 void db_stats(const struct db *db, struct db_stats *out);
 
