@@ -16,6 +16,7 @@
 
 enum principal_kind { PRINCIPAL_USER, PRINCIPAL_AGENT, PRINCIPAL_SERVICE };
 const char *principal_kind_name(enum principal_kind k);
+bool principal_kind_of(str name, enum principal_kind *out_kind);
 
 /* What came with the request. Kept in the ctx by the face; never logged. */
 struct credential {
@@ -64,6 +65,15 @@ struct caller {
  * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
  */
 status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
+
+/*
+ * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared to
+ * decide, exclusive to change rights or policy. E_UNAUTHENTICATED as above.
+ */
+status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
+
+/* A person's rights as they are now: the union over their roles. Inside tx_run or db_read. */
+status caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out) MUST_USE;
 
 /* Do the caller's rights hold the rule (both sets where delegated; never approve for an agent)? Scope not
  * looked at. */
