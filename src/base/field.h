@@ -36,7 +36,8 @@ struct field {
 	enum field_type type;
 	size_t offset;
 	bool need;		    /* absent or null is an error */
-	int64_t min, max;	    /* INT: the value; TEXT: the length in bytes; both 0: not bounded */
+	int64_t min, max;	    /* INT: the value; TEXT: the length in bytes; both 0: not bounded;
+				       max below min: no upper bound */
 	const char *doc;	    /* one sentence */
 	const char *const *choices; /* TEXT: the only values, NULL-terminated; NULL: any */
 };

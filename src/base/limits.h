@@ -20,6 +20,9 @@
 /* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
 #define LIMIT_JSON_DEPTH 64u
 #define LIMIT_JSON_NODES 100000u
+#define LIMIT_JSON_EXPONENT                                                                                  \
+	15u /* digits of a number's exponent: so comparing numbers exactly stays simple                      \
+	     */
 #define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
 
 /* --- HTTP --- */
@@ -45,6 +48,17 @@
 #define LIMIT_DB_PARAMS	  32u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
+/* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
+ * --- */
+#define LIMIT_PG_CONNECT_SECONDS 5     /* per host; a dead host must not use up a request's patience */
+#define LIMIT_PG_LOCK_MS	 5000  /* a decision waits this long for another one, then 503 */
+#define LIMIT_PG_STATEMENT_MS	 30000 /* no statement of ours takes a second */
+#define LIMIT_PG_IDLE_MS	 15000 /* a stopped process must not keep its locks: functions never wait */
+#define LIMIT_PG_ANSWER_MS	 60000 /* longer than the server's own limits: then the server is gone */
+#define LIMIT_PG_TAKE_MS	 10000 /* waiting for a free connection where the caller has no deadline */
+#define LIMIT_PG_SETTLE_MS	 15000 /* a lost COMMIT's backend should end, and a crashed server be back */
+#define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
+
 /* --- schema --- */
 #define LIMIT_SCHEMA_DEPTH  128u       /* nested schema applications on one value */
 #define LIMIT_SCHEMA_ISSUES 50u	       /* issues reported of one document */
@@ -52,9 +66,17 @@
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
 /* --- text --- */
-#define LIMIT_ERROR_MESSAGE (2u * KIB)
-#define LIMIT_LOG_LINE	    (8u * KIB)
-#define LIMIT_REQUEST_ID    64u
-#define LIMIT_CONFIG_FILE   (64u * KIB)
+#define LIMIT_ERROR_MESSAGE	(2u * KIB)
+#define LIMIT_LOG_LINE		(8u * KIB)
+#define LIMIT_REQUEST_ID	64u
+#define LIMIT_CONFIG_FILE	(64u * KIB)
+#define LIMIT_INSTALLATION_NAME 200u /* one line on a page */
+
+/* --- settings: far above what helps, far below what hurts --- */
+#define LIMIT_SETTING_BYTES	     4096u /* a path, or a URL with several hosts */
+#define LIMIT_SETTING_WORKERS	     256
+#define LIMIT_SETTING_DB_CONNECTIONS 256     /* PostgreSQL itself begins with 100 */
+#define LIMIT_SETTING_CONNECTIONS    1000000 /* the kernel's limit of files binds first */
+#define LIMIT_SETTING_DRAIN_SECONDS  3600
 
 #endif

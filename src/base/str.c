@@ -112,34 +112,33 @@ str_to_int(str s, int64_t *out_n)
 	return true;
 }
 
-/* The length of the UTF-8 sequence at p, 0 where it is not one (RFC 3629, table in section 4). */
-static size_t
-sequence(const unsigned char *p, size_t len)
+static bool
+continues(unsigned char c)
 {
-	static const struct {
-		unsigned char lead_lo, lead_hi, second_lo, second_hi, length;
-	} forms[] = {
-		{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-		{ 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 },
-		{ 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },
-		{ 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
+	return (c & 0xc0) == 0x80;
+}
 
+size_t
+str_utf8_sequence(str s)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr;
+
+	if (s.len == 0)
+		return 0;
 	if (p[0] < 0x80)
 		return 1;
-	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
-		if (p[0] < forms[f].lead_lo || p[0] > forms[f].lead_hi)
-			continue;
-		if (len < forms[f].length || p[1] < forms[f].second_lo || p[1] > forms[f].second_hi)
+	/* the table of RFC 3629 section 4: what the second byte may be depends on the first */
+	if (p[0] >= 0xc2 && p[0] <= 0xdf)
+		return s.len >= 2 && continues(p[1]) ? 2 : 0;
+	if (p[0] >= 0xe0 && p[0] <= 0xef) {
+		if (s.len < 3 || !continues(p[1]) || !continues(p[2]))
 			return 0;
-		for (size_t i = 2; i < forms[f].length; i++)
-			if (p[i] < 0x80 || p[i] > 0xbf)
-				return 0;
-		return forms[f].length;
+		return (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ? 0 : 3;
+	}
+	if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+		if (s.len < 4 || !continues(p[1]) || !continues(p[2]) || !continues(p[3]))
+			return 0;
+		return (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f) ? 0 : 4;
 	}
 	return 0;
 }
@@ -147,14 +146,12 @@ sequence(const unsigned char *p, size_t len)
 bool
 str_is_utf8(str s)
 {
-	const unsigned char *p = (const unsigned char *)s.ptr;
-
-	for (size_t i = 0; i < s.len;) {
-		size_t n = sequence(p + i, s.len - i);
+	while (s.len) {
+		size_t n = str_utf8_sequence(s);
 
 		if (n == 0)
 			return false;
-		i += n;
+		s = str_skip(s, n);
 	}
 	return true;
 }

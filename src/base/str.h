@@ -52,6 +52,9 @@ bool str_to_int(str s, int64_t *out_n);
 /* Is s valid UTF-8 (no overlong forms, no surrogates, at most U+10FFFF)? */
 bool str_is_utf8(str s);
 
+/* The length (1 to 4) of the UTF-8 sequence that s begins with, 0 where it begins with none. */
+size_t str_utf8_sequence(str s);
+
 /* Compares in a time that depends on the lengths only. */
 bool str_eq_secret(str a, str b);
 

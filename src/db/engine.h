@@ -46,6 +46,10 @@ struct tx {
 	 */
 	bool rerun;
 
+	/* the engine's own: how often the connection was lost, and whose COMMIT was not answered */
+	int losses;
+	int64_t lost_pid, lost_started_us;
+
 	/* db.c's own */
 	status doomed; /* the first statement that failed; nothing is executed after it */
 	int attempts;
@@ -136,8 +140,9 @@ struct db {
 	struct db_counters {
 		/* counted by db.c */
 		_Atomic int64_t transactions, reruns, unknown;
-		/* counted by the engine: COMMITs sent, connections made anew, transactions waiting */
-		_Atomic int64_t batches, reconnects, queue_now;
+		/* counted by the engine: COMMITs sent, connections made anew, transactions waiting,
+		 * times the server was waited for (PostgreSQL) */
+		_Atomic int64_t batches, reconnects, queue_now, round_trips;
 	} counters;
 };
 

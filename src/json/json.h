@@ -5,7 +5,8 @@
  * Strict RFC 8259 and stricter: UTF-8 and surrogate pairs are checked,
  * duplicate keys are refused, depth, nodes and bytes are capped (limits.h), nothing
  * may follow the document. U+0000 in a string is refused: neither database keeps it.
- * Numbers keep their source text, so that what is signed is what was sent.
+ * Numbers keep their source text, so that what is signed is what was sent; an
+ * exponent of more than LIMIT_JSON_EXPONENT digits is refused.
  *
  * The tree borrows from the text where it can (numbers, strings without
  * escapes): the text must live as long as the tree. A tree is not changed
@@ -57,6 +58,15 @@ double json_to_double(const struct json *n);
 
 /* "null", "boolean", "number", "string", "array", "object". */
 const char *json_type_name(enum json_type t);
+
+/*
+ * The members of an object in canonical order (RFC 8785: by UTF-16 code units of
+ * the name), count of them. In the arena; NULL where its cap does not allow it.
+ */
+const struct json **json_sorted(struct arena *a, const struct json *object);
+
+/* Compares two names in that order. Both are UTF-8. */
+int json_key_cmp(str a, str b);
 
 /*
  * Are they the same value? Objects regardless of order; numbers by exact

@@ -4,13 +4,14 @@
  *
  *	json_out_object(o, NULL);
  *	json_out_int(o, "revision", 7);        a member, because we are in an object
- *	json_out_begin_array_at(o, "tags");
+ *	json_out_array(o, "tags");
  *	json_out_str(o, NULL, tag);            an item, because we are in an array
  *	json_out_end(o);
  *	json_out_end(o);
  *
  * Inside an object every value has a key, elsewhere none (NULL); a writer that
  * breaks this, or ends what it did not begin, is a bug and stops the program.
+ * json_out_value takes a whole document as one value, however deep it is.
  * Overflow of the buf is sticky (buf.h). Bytes that are not UTF-8 are written as
  * U+FFFD: a document of ours is always valid.
  */
@@ -26,6 +27,7 @@ struct json_out {
 	struct buf *buf;
 	uint32_t depth;
 	bool first;			      /* nothing yet in the innermost container */
+	bool keyed;			      /* json_out_key has been, its value has not */
 	bool in_object[LIMIT_JSON_DEPTH + 1]; /* what each level is */
 };
 
@@ -52,6 +54,9 @@ void json_out_fields(struct json_out *o, const struct field *fields, const void 
 
 /* A member whose name is not a literal (str key). */
 void json_out_key(struct json_out *o, str key); /* then one value call with key NULL */
+
+/* Just text as a JSON string, quotes and all, where no json_out is at work. */
+void json_out_quoted(struct buf *b, str text);
 
 /* The document as compact text. E_TOO_LARGE as buf_finish. */
 status json_text(struct ctx *cx, const struct json *value, str *out_text) MUST_USE;

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/app.h"
+
+#include "base/check.h"
+#include "base/fault.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "json/out.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+extern const struct cli_command commands[]; /* at the end: it names what is above it */
+
+static const char about[] = "Countersign " COUNTERSIGN_VERSION
+			    ": agents propose, people and policy decide, every decision is on record.";
+
+status
+app_print(struct ctx *cx, const struct buf *b)
+{
+	str text;
+
+	TRY(buf_finish(b, &text));
+	while (text.len) {
+		ssize_t n = write(STDOUT_FILENO, text.ptr, text.len);
+
+		if (n < 0 && errno != EINTR)
+			return fail(
+				cx, E_UNAVAILABLE, "standard output cannot be written: %s", strerror(errno));
+		text = str_skip(text, n > 0 ? (size_t)n : 0);
+	}
+	return OK;
+}
+
+/* --- help --- */
+
+#define FLAGS_MAX (SETTING_COUNT + 8u) /* every setting, a command's own few, --help */
+
+static size_t
+add_own_flags(const struct cli_command *command, const struct cli_flag **out)
+{
+	size_t n = 0;
+
+	for (const struct cli_flag *f = command->flags; f && f->name; f++)
+		out[n++] = f;
+	out[n++] = &cli_help_flag;
+	CHECK(n <= FLAGS_MAX - SETTING_COUNT);
+	return n;
+}
+
+/* One group per heading of the settings that apply, and the command's own flags first. */
+static status
+print_command_help(struct ctx *cx, const struct cli_command *command)
+{
+	const struct cli_flag *flags[FLAGS_MAX];
+	struct cli_group groups[SETTING_COUNT + 1] = { { "Flags", flags, add_own_flags(command, flags) } };
+	size_t count = 1, used = groups[0].count;
+	struct buf b;
+
+	for (size_t row = 0; row < SETTING_COUNT; row++) {
+		const struct setting *s = &settings[row];
+
+		if (!(s->where & command->where))
+			continue;
+		if (strcmp(groups[count - 1].heading, s->group) != 0)
+			groups[count++] = (struct cli_group){ s->group, flags + used, 0 };
+		flags[used++] = &s->flag;
+		groups[count - 1].count++;
+	}
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	cli_help_command(&b, PROGRAM, command, groups, count);
+	return app_print(cx, &b);
+}
+
+static status
+print_overview(struct ctx *cx)
+{
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	cli_help_overview(&b, PROGRAM, about, commands);
+	return app_print(cx, &b);
+}
+
+static status
+print_settings(struct ctx *cx, bool markdown)
+{
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	if (markdown)
+		config_markdown(&b);
+	else
+		config_help(&b);
+	return app_print(cx, &b);
+}
+
+static status
+run_help(struct ctx *cx, const struct cli_call *call)
+{
+	const struct cli_command *command;
+	bool markdown = cli_given(call, "markdown", NULL);
+
+	if (call->argument_count && str_eq(call->arguments[0], STR("settings")))
+		return print_settings(cx, markdown);
+	if (markdown)
+		return fail(cx, E_INVALID, "--markdown goes with `countersign help settings`");
+	if (!call->argument_count)
+		return print_overview(cx);
+	TRY(cli_find(cx, commands, call->arguments[0], &command));
+	return print_command_help(cx, command);
+}
+
+/* --- version, faults --- */
+
+static status
+run_version(struct ctx *cx, const struct cli_call *call)
+{
+	struct json_out o;
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	if (!cli_given(call, "json", NULL)) {
+		buf_printf(&b, "Countersign %s\n", COUNTERSIGN_VERSION);
+		return app_print(cx, &b);
+	}
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	json_out_str(&o, "version", STR(COUNTERSIGN_VERSION));
+	json_out_str(&o, "compiler", STR(__VERSION__));
+	json_out_bool(&o, "faults", fault_enabled());
+	json_out_end(&o);
+	buf_add_char(&b, '\n');
+	return app_print(cx, &b);
+}
+
+static status
+run_faults(struct ctx *cx, const struct cli_call *call)
+{
+	struct buf b;
+
+	(void)call;
+	if (!fault_enabled())
+		return fail(cx, E_UNAVAILABLE,
+			"fault points are not compiled into this program; build with -Dfaults=true");
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	for (enum fault_point p = 0; p < FAULT_COUNT; p++)
+		buf_printf(&b, "%-20s %s\n", fault_name(p), fault_doc(p));
+	return app_print(cx, &b);
+}
+
+/* --- the table --- */
+
+static const struct cli_flag json_flag[] = {
+	{ .name = "json", .doc = "Print one JSON object, for programs." },
+	{ 0 },
+};
+static const struct cli_flag help_flags[] = {
+	{ .name = "markdown", .doc = "With `settings`: as docs/settings.md has them." },
+	{ 0 },
+};
+
+const struct cli_command commands[] = {
+	{ .name = "version",
+		.summary = "Say which version this is.",
+		.doc = "Prints the version.",
+		.flags = json_flag,
+		.run = run_version },
+	{ .name = "faults",
+		.summary = "List the places where tests can make it fail.",
+		.doc = "Lists the fault points, one a line: name and what has just happened there. "
+		       "Builds for people do not have them.",
+		.run = run_faults },
+	{ .name = "help",
+		.arguments = " [COMMAND | settings]",
+		.max_arguments = 1,
+		.summary = "Explain a command, or every setting.",
+		.doc = "Prints the overview, the help of one command, or every setting with its flag, "
+		       "variable and default.",
+		.examples = "help serve\twhat serve does and takes\nhelp settings\tevery setting",
+		.flags = help_flags,
+		.run = run_help },
+	{ 0 },
+};
+
+/* --- running one --- */
+
+static size_t
+flags_of(const struct cli_command *command, const struct cli_flag **out)
+{
+	size_t n = add_own_flags(command, out);
+
+	for (size_t row = 0; row < SETTING_COUNT; row++)
+		if (settings[row].where & command->where)
+			out[n++] = &settings[row].flag;
+	return n;
+}
+
+static status
+load_settings(struct ctx *cx, const struct cli_call *call, char *const *env)
+{
+	struct config *c = &cx->app->config;
+	enum log_level level = LOG_INFO;
+
+	TRY(config_load(cx, call, env, c));
+	CHECK(log_level_of(c->log_level, &level)); /* config let nothing else in */
+	log_set_level(level);
+	return OK;
+}
+
+status
+command_run(struct ctx *cx, char *const *words, char *const *env)
+{
+	const struct cli_flag *flags[FLAGS_MAX];
+	const struct cli_command *command;
+	struct cli_call call;
+	str name = str_of(words[0]);
+
+	if (!name.len)
+		return fail(cx, E_INVALID, "which command? `countersign help` lists them");
+	if (str_eq(name, STR("--help")) || str_eq(name, STR("-h")))
+		return print_overview(cx);
+	if (str_eq(name, STR("--version")))
+		name = STR("version");
+	TRY(cli_find(cx, commands, name, &command));
+	TRY(cli_read(cx, command, flags, flags_of(command, flags), words + 1, &call));
+	if (call.help)
+		return print_command_help(cx, command);
+	if (command->where)
+		TRY(load_settings(cx, &call, env));
+	return command->run(cx, &call);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: every setting of the program, described once.
+ *
+ * From the one table (config.c) come the flags (--listen), the environment
+ * (COUNTERSIGN_LISTEN), the keys of the file (--config FILE, a JSON object:
+ * {"listen": "127.0.0.1:7700"}), the help, docs/settings.md and
+ * GET /api/v1/config. A flag beats the environment, the environment beats the
+ * file, the file beats the default. Values that lose are checked all the same.
+ *
+ * Unknown flags, variables that begin with COUNTERSIGN_ and keys of the file
+ * are errors. COUNTERSIGN_FAULT (builds with fault points only), COUNTERSIGN_BUILD
+ * and COUNTERSIGN_TEST_* belong to the tests and are left alone.
+ *
+ * To add a setting: a member of struct config and a row of settings[].
+ */
+#ifndef APP_CONFIG_H
+#define APP_CONFIG_H
+
+#include "face/cli/cli.h"
+
+/* Which commands take a setting. */
+enum setting_where {
+	IN_SERVE = 1,
+	IN_INIT = 2,
+	IN_MIGRATE = 4,
+	IN_DOCTOR = 8,
+	IN_DATABASE = IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR, /* whatever opens the database */
+};
+
+enum setting_type { SETTING_TEXT, SETTING_INT };
+
+/* Where a value came from; the later beats the earlier. */
+enum setting_source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
+
+struct setting {
+	struct cli_flag flag; /* name, what the value is, default, doc */
+	const char *group;    /* its heading in the help; rows of a group stand together */
+	enum setting_type type;
+	size_t offset;	  /* of its member in struct config */
+	int64_t min, max; /* INT: the value, both included */
+	/* TEXT: is it a value? NULL: any printable text, but not empty. accepts ends "must be ...". */
+	bool (*check)(str text);
+	const char *accepts;
+	str (*mask)(struct arena *a, str text); /* what may be shown of it; NULL: all */
+	unsigned where;
+	bool not_in_file;
+};
+
+#define SETTING_COUNT 13u
+extern const struct setting settings[SETTING_COUNT];
+
+struct config {
+	str config, listen, data, database, log_level, tls_certificate, tls_key;
+	int64_t workers, database_connections, sqlite_batch;
+	int64_t max_connections, max_connections_per_address, drain_seconds;
+	enum setting_source source[SETTING_COUNT]; /* by row */
+};
+
+/* What listen says, taken apart. An IPv6 address stands in brackets in the setting, without them here. */
+struct config_address {
+	str host;
+	int port;
+};
+
+/*
+ * Reads everything: call's flags, the environment ("NAME=value", ended by NULL)
+ * and the file that one of them names. Text lives in cx's arena.
+ *
+ * E_INVALID      a name or a value is wrong; the message says where, and what would be accepted
+ * E_UNAVAILABLE  the file cannot be read
+ */
+status
+config_load(struct ctx *cx, const struct cli_call *call, char *const *env, struct config *out) MUST_USE;
+
+/* The steps of config_load, each on top of what is there already: for it, for tests and for the fuzzer. */
+void config_defaults(struct config *c);
+status config_read_flags(struct ctx *cx, const struct cli_call *call, struct config *c) MUST_USE;
+status config_read_environment(struct ctx *cx, char *const *env, struct config *c) MUST_USE;
+status config_read_text(struct ctx *cx, str name, str text, struct config *c) MUST_USE;
+status config_check(struct ctx *cx, const struct config *c) MUST_USE; /* what concerns two settings */
+
+struct config_address config_listen(const struct config *c);
+
+/* Can only this machine reach the address? */
+bool config_is_loopback(str host);
+
+/* The value of a row as it may be shown: secrets are masked. */
+str config_shown(struct arena *a, const struct config *c, const struct setting *s);
+const char *config_source_name(enum setting_source source);
+
+/* "max-connections" -> "COUNTERSIGN_MAX_CONNECTIONS" */
+str config_variable(struct arena *a, const struct setting *s);
+
+/* Every setting, for a terminal or as docs/settings.md. */
+void config_help(struct buf *b);
+void config_markdown(struct buf *b);
+
+#endif

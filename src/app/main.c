@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/app.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* 0 done, 1 it did not work, 2 the command line or a setting is wrong. */
+static int
+report(struct ctx *cx, status s)
+{
+	if (s == OK)
+		return 0;
+	(void)fprintf(stderr, PROGRAM ": %.*s\n", STR_ARG(ctx_message(cx, s)));
+	return s == E_INVALID ? 2 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct app app = { .started_us = clock_now_us() };
+	struct arena arena;
+	struct ctx cx;
+	int code;
+
+	(void)argc;
+	(void)signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write, not our death */
+	arena_init(&arena, LIMIT_REQUEST_ARENA);
+	ctx_init(&cx, &arena);
+	cx.app = &app;
+	code = report(&cx, command_run(&cx, argv + 1, environ));
+	arena_done(&arena);
+	return code;
+}

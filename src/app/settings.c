@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one table of settings, and what makes a value one. config.c reads it. */
+#include "app/config.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+
+static bool
+is_port(str text)
+{
+	int64_t port;
+
+	return text.len && text.len <= 5 && str_to_int(text, &port) && port >= 0 && port <= 65535;
+}
+
+/* Letters, digits, '.', '-', and inside brackets ':' too: what a name or an address is made of. */
+static bool
+is_host(str text)
+{
+	bool brackets = text.len > 2 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']';
+	str name = brackets ? (str){ text.ptr + 1, text.len - 2 } : text;
+
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			    c == '.' || c == '-' || (brackets && (c == ':' || c == '%'))))
+			return false;
+	}
+	return name.len && name.len < 254;
+}
+
+static bool
+is_address(str text)
+{
+	size_t colon = text.len;
+
+	while (colon && text.ptr[colon - 1] != ':')
+		colon--;
+	return colon && is_port(str_skip(text, colon)) && is_host((str){ text.ptr, colon - 1 });
+}
+
+static bool
+is_database(str text)
+{
+	return !text.len || str_starts(text, STR("postgres://")) || str_starts(text, STR("postgresql://"));
+}
+
+static bool
+is_log_level(str text)
+{
+	enum log_level level;
+
+	return log_level_of(text, &level);
+}
+
+static bool
+is_any(str text)
+{
+	(void)text;
+	return true;
+}
+
+/*
+ * postgres://user:secret@host/name?password=secret: the user's password goes, and all of
+ * the query where it speaks of one. When in doubt, more is hidden rather than less.
+ */
+static str
+mask_database(struct arena *a, str text)
+{
+	size_t slashes = str_find(text, '/') + 2, at = text.len, colon, question;
+	str query, shown;
+
+	if (!text.len)
+		return text;
+	question = str_find(text, '?');
+	query = str_skip(text, question);
+	if (query.len)
+		query = STR("?***");
+	while (at > slashes && text.ptr[at - 1] != '@') /* the last one: a password may hold an unescaped @ */
+		at--;
+	if (at <= slashes) {
+		shown = arena_printf(a, "%.*s%.*s", (int)question, text.ptr, STR_ARG(query));
+		return shown;
+	}
+	colon = slashes + str_find((str){ text.ptr + slashes, at - 1 - slashes }, ':');
+	if (question < at) /* a '?' inside the password: everything from the password on is hidden */
+		return arena_printf(a, "%.*s:***", (int)colon, text.ptr);
+	return arena_printf(a, "%.*s%s@%.*s%.*s", (int)colon, text.ptr, colon < at - 1 ? ":***" : "",
+		(int)(question - at), text.ptr + at, STR_ARG(query));
+}
+
+#define ROW(member_) .offset = offsetof(struct config, member_)
+
+const struct setting settings[SETTING_COUNT] = {
+	{ .flag = { "config", "FILE", "",
+		  "A file with settings: a JSON object whose keys are the names here." },
+		.group = "General",
+		ROW(config),
+		.check = is_any,
+		.where = IN_DATABASE,
+		.not_in_file = true },
+	{ .flag = { "log-level", "LEVEL", "info",
+		  "The least important events that are logged: debug, info, warn or error." },
+		.group = "General",
+		ROW(log_level),
+		.check = is_log_level,
+		.accepts = "debug, info, warn or error",
+		.where = IN_DATABASE },
+
+	{ .flag = { "data", "DIR", "data",
+		  "The data directory. Made, for its owner only, where it is missing. SQLite's database "
+		  "lives here." },
+		.group = "Storage",
+		ROW(data),
+		.accepts = "the path of a directory",
+		.where = IN_DATABASE },
+	{ .flag = { "database", "URL", "",
+		  "A PostgreSQL database, postgres://USER@HOST/NAME; several hosts are allowed. Without it, "
+		  "SQLite in the data directory. Give one that holds a password by environment or file: "
+		  "command lines can be seen by others." },
+		.group = "Storage",
+		ROW(database),
+		.check = is_database,
+		.accepts = "a URL that begins with postgres:// or postgresql://, or nothing for SQLite",
+		.mask = mask_database,
+		.where = IN_DATABASE },
+	{ .flag = { "database-connections", "N", "8", "Connections to PostgreSQL, or readers of SQLite." },
+		.group = "Storage",
+		.type = SETTING_INT,
+		ROW(database_connections),
+		.min = 1,
+		.max = LIMIT_SETTING_DB_CONNECTIONS,
+		.where = IN_DATABASE },
+	{ .flag = { "sqlite-batch", "N", "64",
+		  "How many transactions SQLite may make durable together; 1: each by itself." },
+		.group = "Storage",
+		.type = SETTING_INT,
+		ROW(sqlite_batch),
+		.min = 1,
+		.max = LIMIT_TX_BATCH,
+		.where = IN_SERVE },
+
+	{ .flag = { "listen", "HOST:PORT", "127.0.0.1:7700",
+		  "The address to serve at; port 0 takes any free one. Others can reach it only where HOST "
+		  "is not a loopback address." },
+		.group = "Network",
+		ROW(listen),
+		.check = is_address,
+		.accepts = "HOST:PORT, such as 127.0.0.1:7700 or [::1]:7700",
+		.where = IN_SERVE | IN_DOCTOR },
+	{ .flag = { "tls-certificate", "FILE", "",
+		  "The certificate with its chain, PEM. SIGHUP reads it again." },
+		.group = "Network",
+		ROW(tls_certificate),
+		.check = is_any,
+		.where = IN_SERVE },
+	{ .flag = { "tls-key", "FILE", "", "The certificate's private key, PEM." },
+		.group = "Network",
+		ROW(tls_key),
+		.check = is_any,
+		.where = IN_SERVE },
+	{ .flag = { "max-connections", "N", "12000", "Connections held at once; more are turned away." },
+		.group = "Network",
+		.type = SETTING_INT,
+		ROW(max_connections),
+		.min = 1,
+		.max = LIMIT_SETTING_CONNECTIONS,
+		.where = IN_SERVE },
+	{ .flag = { "max-connections-per-address", "N", "1024",
+		  "Connections held at once from one address. Raise it behind a proxy." },
+		.group = "Network",
+		.type = SETTING_INT,
+		ROW(max_connections_per_address),
+		.min = 1,
+		.max = LIMIT_SETTING_CONNECTIONS,
+		.where = IN_SERVE },
+
+	{ .flag = { "workers", "N", "8", "Threads that run what needs the database." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(workers),
+		.min = 1,
+		.max = LIMIT_SETTING_WORKERS,
+		.where = IN_SERVE },
+	{ .flag = { "drain-seconds", "N", "30", "How long a stop waits for requests that were accepted." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(drain_seconds),
+		.min = 0,
+		.max = LIMIT_SETTING_DRAIN_SECONDS,
+		.where = IN_SERVE },
+};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/op.h"
+
+#include "json/bind.h"
+
+size_t
+op_count(const struct op *const *tables)
+{
+	size_t n = 0;
+
+	for (; *tables; tables++)
+		OP_EACH (op, *tables)
+			n++;
+	return n;
+}
+
+static bool
+is(const char *text, const char *word)
+{
+	return strcmp(text, word) == 0;
+}
+
+bool
+op_takes_body(const struct op *op)
+{
+	return op->in && (is(op->method, "POST") || is(op->method, "PUT") || is(op->method, "PATCH"));
+}
+
+bool
+op_path_key(str *path, str *out_key)
+{
+	str before, inside, key, rest;
+
+	if (!str_cut(*path, '{', &before, &inside) || !str_cut(inside, '}', &key, &rest))
+		return false;
+	*out_key = key;
+	*path = rest;
+	return true;
+}
+
+status
+op_allow(struct ctx *cx, const struct op *op)
+{
+	if (op->rule && is(op->rule, RULE_PUBLIC))
+		return OK;
+	return fail(cx, E_UNAUTHENTICATED,
+		"%s needs a credential, and this version has no accounts yet: nobody can call it", op->name);
+}
+
+/* --- is the table right? --- */
+
+static bool
+is_method(const char *method)
+{
+	static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (is(method, methods[i]))
+			return true;
+	return false;
+}
+
+/* snake_case: it becomes a tool's name, and names tests and documentation. */
+static bool
+is_name(const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (!(*c >= 'a' && *c <= 'z') && !(*c >= '0' && *c <= '9') && *c != '_')
+			return false;
+	return *name >= 'a' && *name <= 'z';
+}
+
+/* "public" or three words with dots between them. */
+static bool
+is_rule(const char *rule)
+{
+	size_t dots = 0;
+
+	for (const char *c = rule; *c; c++)
+		dots += *c == '.';
+	return is(rule, RULE_PUBLIC) || dots == 2;
+}
+
+static bool
+path_keys_are_fields(const struct op *op)
+{
+	str path = str_of(op->path), key;
+
+	while (op_path_key(&path, &key))
+		if (!op->in || !field_by_key(op->in, key))
+			return false;
+	return true;
+}
+
+/* What is wrong with one record by itself, or NULL. */
+static const char *
+problem(const struct op *op)
+{
+	if (!is_name(op->name))
+		return "its name is not snake_case";
+	if (!op->doc || !*op->doc || op->doc[strlen(op->doc) - 1] != '.')
+		return "its doc is not a sentence";
+	if (!op->rule || !is_rule(op->rule))
+		return "it has no rule";
+	if (!op->method || !is_method(op->method))
+		return "it has no method";
+	if (!op->path || op->path[0] != '/')
+		return "it has no path";
+	if (!op->run)
+		return "it does not run anything";
+	if (!op->in != !op->in_size)
+		return "in and in_size come together";
+	if (!op->out == !op->content_type)
+		return "it needs either out or content_type";
+	if (op->effect != OP_READ && is(op->method, "GET"))
+		return "a GET changes nothing";
+	if (!path_keys_are_fields(op))
+		return "a {key} of its path is not in its input";
+	return NULL;
+}
+
+static const char *
+clash(const struct op *a, const struct op *b)
+{
+	if (is(a->name, b->name))
+		return "another op has its name";
+	if (is(a->method, b->method) && is(a->path, b->path))
+		return "another op has its method and path";
+	return NULL;
+}
+
+/* What is wrong with op in view of those that stand before it, or NULL. */
+static const char *
+clash_before(const struct op *const *tables, const struct op *op)
+{
+	for (; *tables; tables++) {
+		OP_EACH (other, *tables) {
+			if (other == op)
+				return NULL;
+			if (clash(other, op))
+				return clash(other, op);
+		}
+	}
+	return NULL;
+}
+
+status
+op_check(struct ctx *cx, const struct op *const *tables)
+{
+	for (const struct op *const *t = tables; *t; t++) {
+		OP_EACH (op, *t) {
+			const char *wrong = problem(op);
+
+			if (!wrong)
+				wrong = clash_before(tables, op);
+			if (wrong)
+				return fail(cx, E_INTERNAL, "the operation %s: %s", op->name, wrong);
+		}
+	}
+	return OK;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "db/db.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "db/engine.h"
+
+#include <stdlib.h>
+
+/* --- opening --- */
+
+static struct db_catalog
+program_catalog(void)
+{
+	return (struct db_catalog){
+		.sql = sql_all,
+		.sql_count = sql_count,
+		.migrations = migrations,
+		.migration_count = migration_count,
+	};
+}
+
+status
+db_open(struct ctx *cx, const struct db_options *options, struct db **out_db)
+{
+	struct db *db = calloc(1, sizeof(*db));
+	status s;
+
+	CHECK(db != NULL);
+	CHECK((options->sqlite_dir != NULL) != (options->postgres_url != NULL));
+	db->engine = options->sqlite_dir ? &engine_sqlite : &engine_postgres;
+	db->catalog = options->catalog ? *options->catalog : program_catalog();
+	for (size_t i = 0; i < db->catalog.sql_count; i++)
+		CHECK(db->catalog.sql[i]->index == i);
+	s = db->engine->open(cx, db, options);
+	if (s != OK) {
+		free(db);
+		return s;
+	}
+	*out_db = db;
+	return OK;
+}
+
+void
+db_close(struct db *db)
+{
+	if (!db)
+		return;
+	db->engine->close(db);
+	free(db);
+}
+
+const char *
+db_engine(const struct db *db)
+{
+	return db->engine->name;
+}
+
+status
+db_engine_version(struct ctx *cx, str *out_text)
+{
+	return cx->db->engine->version(cx, cx->db, out_text);
+}
+
+status
+db_prepare(struct ctx *cx)
+{
+	return cx->db->engine->prepare(cx, cx->db);
+}
+
+void
+db_stats(const struct db *db, struct db_stats *out)
+{
+	const struct db_counters *c = &db->counters;
+
+	*out = (struct db_stats){
+		.transactions = atomic_load(&c->transactions),
+		.batches = atomic_load(&c->batches),
+		.reruns = atomic_load(&c->reruns),
+		.unknown = atomic_load(&c->unknown),
+		.reconnects = atomic_load(&c->reconnects),
+		.queue_now = atomic_load(&c->queue_now),
+	};
+}
+
+/* --- transactions --- */
+
+static void
+start(struct ctx *cx, struct tx *tx, tx_fn *fn, void *arg, bool writes)
+{
+	CHECK(cx->db != NULL);
+	CHECK(cx->tx == NULL); /* no transaction inside another: it would wait for itself */
+	*tx = (struct tx){
+		.db = cx->db,
+		.fn = fn,
+		.arg = arg,
+		.writes = writes,
+		.doomed = OK,
+		.mark = arena_mark(cx->arena),
+	};
+}
+
+status
+tx_call(struct ctx *cx, struct tx *tx, void *connection)
+{
+	status s;
+
+	if (tx->attempts++ > 0) {
+		ctx_clear(cx);
+		arena_rewind(cx->arena, tx->mark);
+	}
+	tx->connection = connection;
+	tx->now_us = 0;
+	tx->doomed = OK;
+	tx->hook_count = 0;
+	cx->tx = tx;
+	s = tx->fn(cx, tx->arg);
+	cx->tx = NULL;
+	return s == OK ? tx->doomed : s;
+}
+
+static bool
+out_of_time(const struct ctx *cx)
+{
+	return cx->deadline_us && clock_mono_us() >= cx->deadline_us;
+}
+
+/* Calls the engine until it is done or has been asked often enough. */
+static status
+run(struct ctx *cx, struct tx *tx)
+{
+	const struct engine *e = tx->db->engine;
+
+	for (unsigned reruns = 0;; reruns++) {
+		status s;
+
+		tx->rerun = false;
+		s = tx->writes ? e->transact(cx, tx) : e->read(cx, tx);
+		if (s == OK || !tx->rerun || reruns == LIMIT_TX_RERUNS || out_of_time(cx))
+			return s;
+		atomic_fetch_add(&tx->db->counters.reruns, 1);
+	}
+}
+
+struct probe {
+	tx_probe_fn *fn;
+	void *arg;
+	bool committed;
+};
+
+static status
+ask_probe(struct ctx *cx, void *arg)
+{
+	struct probe *p = arg;
+
+	return p->fn(cx, p->arg, &p->committed);
+}
+
+/* COMMIT's answer was lost: what became of it? OK and E_UNAVAILABLE are certain, E_COMMIT_UNKNOWN is not. */
+static status
+settle(struct ctx *cx, struct tx *tx, tx_probe_fn *probe)
+{
+	struct probe p = { .fn = probe, .arg = tx->arg };
+
+	if (!probe || tx->db->engine->settle(cx, tx) != OK || db_read(cx, ask_probe, &p) != OK) {
+		atomic_fetch_add(&tx->db->counters.unknown, 1);
+		return fail(cx, E_COMMIT_UNKNOWN,
+			"the database did not answer COMMIT; it is not known whether this took effect");
+	}
+	if (p.committed) {
+		ctx_clear(cx);
+		return OK;
+	}
+	return fail(cx, E_UNAVAILABLE, "the connection to the database was lost; nothing was changed");
+}
+
+static void
+run_hooks(const struct tx *tx)
+{
+	FAULT(tx_before_hooks);
+	for (size_t i = 0; i < tx->hook_count; i++)
+		tx->hooks[i].fn(tx->hooks[i].arg);
+}
+
+status
+tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
+{
+	struct tx tx;
+	status s;
+
+	start(cx, &tx, fn, arg, true);
+	s = run(cx, &tx);
+	if (s == E_COMMIT_UNKNOWN)
+		s = settle(cx, &tx, probe);
+	TRY(s);
+	atomic_fetch_add(&tx.db->counters.transactions, 1);
+	run_hooks(&tx);
+	return OK;
+}
+
+status
+tx_run(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return tx_run_probed(cx, fn, arg, NULL);
+}
+
+status
+db_read(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	struct tx tx;
+
+	start(cx, &tx, fn, arg, false);
+	return run(cx, &tx);
+}
+
+void
+tx_after_commit(struct ctx *cx, tx_hook_fn *hook, void *arg)
+{
+	struct tx *tx = cx->tx;
+
+	CHECK(tx && tx->writes && tx->hook_count < LIMIT_TX_HOOKS);
+	tx->hooks[tx->hook_count++] = (struct tx_hook){ .fn = hook, .arg = arg };
+}
+
+/* A statement or savepoint failed: nothing more is executed, and tx_call will not say OK. */
+static status
+doom(struct tx *tx, status s)
+{
+	if (s != OK && tx->doomed == OK)
+		tx->doomed = s;
+	return s;
+}
+
+status
+tx_try(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	struct tx *tx = cx->tx;
+	size_t hooks;
+	status s;
+
+	CHECK(tx && tx->writes);
+	TRY(tx->doomed);
+	hooks = tx->hook_count;
+	TRY(doom(tx, tx->db->engine->savepoint(cx, tx)));
+	s = fn(cx, arg);
+	if (s == OK)
+		s = tx->doomed;
+	tx->hook_count = hooks;
+	tx->doomed = OK;
+	TRY(doom(tx, tx->db->engine->undo(cx, tx)));
+	return s;
+}
+
+status
+tx_now_us(struct ctx *cx, int64_t *out_us)
+{
+	struct tx *tx = cx->tx;
+
+	CHECK(tx != NULL);
+	TRY(tx->doomed);
+	if (!tx->now_us)
+		TRY(doom(tx, tx->db->engine->now(cx, tx, &tx->now_us)));
+	*out_us = tx->now_us;
+	return OK;
+}

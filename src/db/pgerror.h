@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pgerror: what a PostgreSQL error means to us, by its SQLSTATE. */
+#ifndef DB_PGERROR_H
+#define DB_PGERROR_H
+
+#include "base/ctx.h"
+
+#include <libpq-fe.h>
+
+/* The server ends the connection, or there is none any more. */
+bool pgerror_is_fatal(const PGresult *r);
+
+/* A WARNING: at COMMIT it means that the standby may not have it. */
+bool pgerror_is_warning(const PGresult *r);
+
+/* A serialization failure or deadlock: the same transaction may succeed if run again. */
+bool pgerror_is_contention(const PGresult *r);
+
+/* What this connection has prepared no longer fits the schema; a new connection will. */
+bool pgerror_is_stale(const PGresult *r);
+
+/* Fails with the status of r. The sentence holds what was asked (name) and the server's first line, no row's
+ * values. */
+status pgerror_fail(struct ctx *cx, const char *name, const PGresult *r) MUST_USE;
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The PostgreSQL engine: a pool of links, and what becomes of a transaction
+ * when one of them breaks.
+ *
+ *	before COMMIT is sent	nothing was changed: run again, once, on a new link
+ *	COMMIT sent, no answer	unknown: settle, then the caller's probe
+ *	COMMIT answered		as the answer says
+ */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/scoped.h"
+#include "db/pglink.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct postgres {
+	char *url;
+	struct pglink *links;
+	struct pgstatement *statements; /* of all links, one row each */
+	int link_count;
+
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t freed;
+	struct pglink **idle; /* a stack: the warmest link is used first */
+	int idle_count;
+	unsigned epoch; /* links opened before it changed are not trusted any more */
+	bool prepared;	/* new links prepare everything */
+};
+
+/* --- the pool --- */
+
+/* An absolute time on the condition's clock. The program's own clock may be frozen by a test. */
+static struct timespec
+time_at(int64_t wait_us)
+{
+	struct timespec t;
+
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
+	t.tv_sec += wait_us / SECOND_US;
+	t.tv_nsec += wait_us % SECOND_US * 1000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+static struct pglink *
+wait_for_link(struct ctx *cx, struct db *db)
+{
+	struct postgres *p = db->self;
+	int64_t wait_us =
+		cx->deadline_us ? cx->deadline_us - clock_mono_us() : LIMIT_PG_TAKE_MS * INT64_C(1000);
+	struct timespec end = time_at(wait_us > 0 ? wait_us : 0);
+	scoped_lock held = lock(&p->mutex);
+	int waited = 0;
+
+	atomic_fetch_add(&db->counters.queue_now, 1);
+	while (!p->idle_count && !waited)
+		waited = pthread_cond_timedwait(&p->freed, &p->mutex, &end);
+	atomic_fetch_sub(&db->counters.queue_now, 1);
+	return p->idle_count ? p->idle[--p->idle_count] : NULL;
+}
+
+static void
+give(struct postgres *p, struct pglink *l)
+{
+	scoped_lock held = lock(&p->mutex);
+
+	p->idle[p->idle_count++] = l;
+	CHECK(pthread_cond_broadcast(&p->freed) == 0);
+}
+
+static status
+refresh(struct ctx *cx, struct db *db, struct pglink *l)
+{
+	struct postgres *p = db->self;
+	unsigned epoch;
+	bool prepared;
+
+	CHECK(pthread_mutex_lock(&p->mutex) == 0);
+	epoch = p->epoch;
+	prepared = p->prepared;
+	CHECK(pthread_mutex_unlock(&p->mutex) == 0);
+	if (l->epoch != epoch || !pglink_ready(cx, l)) {
+		TRY(pglink_open(cx, l, p->url));
+		l->epoch = epoch;
+	}
+	return prepared && !l->complete ? pglink_prepare(cx, l) : OK;
+}
+
+/* A link that works, as far as one can know. E_BUSY: none became free; E_UNAVAILABLE: no server. */
+static status
+take(struct ctx *cx, struct db *db, struct pglink **out)
+{
+	struct pglink *l = wait_for_link(cx, db);
+	status s;
+
+	if (!l)
+		return fail(cx, E_BUSY, "all connections to the database are in use; nothing was changed");
+	s = refresh(cx, db, l);
+	if (s != OK) {
+		give(db->self, l);
+		return s;
+	}
+	l->contention = l->stale = false;
+	*out = l;
+	return OK;
+}
+
+/* --- transactions --- */
+
+/* May the same function succeed if run again? A link is lost only once: who kills servers must not go on. */
+static bool
+may_rerun(struct tx *tx, const struct pglink *l)
+{
+	return l->contention || ((l->lost || l->stale) && tx->losses++ == 0);
+}
+
+static status
+cut(struct ctx *cx, struct pglink *l)
+{
+	l->lost = true;
+	return fail(cx, E_UNAVAILABLE, "the connection to the database was lost; nothing was changed");
+}
+
+static status
+commit(struct ctx *cx, struct tx *tx, struct pglink *l)
+{
+	status s;
+
+	/* A server that is gone already has not heard anything: then nothing is unknown. */
+	if (FAULT_FAILS(tx_before_commit) || !pglink_alive(l))
+		return cut(cx, l);
+	tx->lost_pid = l->backend.pid;
+	tx->lost_started_us = l->backend.started_us;
+	s = pglink_commit(cx, l);
+	atomic_fetch_add(&tx->db->counters.batches, 1);
+	if (s == OK && FAULT_FAILS(tx_after_commit)) {
+		(void)cut(cx, l);
+		return fail(cx, E_COMMIT_UNKNOWN, "the answer to the commit was lost");
+	}
+	return s;
+}
+
+static status
+attempt(struct ctx *cx, struct tx *tx, struct pglink *l)
+{
+	status s;
+
+	if (FAULT_FAILS(tx_before_begin))
+		return cut(cx, l);
+	TRY(pglink_queue(cx, l, PG_BEGIN));
+	if (FAULT_FAILS(tx_after_begin))
+		return cut(cx, l);
+	s = tx_call(cx, tx, l);
+	if (s == OK && FAULT_FAILS(tx_after_function))
+		s = cut(cx, l);
+	if (s == OK)
+		return commit(cx, tx, l);
+	pglink_end(cx, l, PG_ROLLBACK);
+	return s;
+}
+
+static status
+transact(struct ctx *cx, struct tx *tx)
+{
+	struct pglink *l;
+	status s;
+
+	TRY(take(cx, tx->db, &l));
+	s = attempt(cx, tx, l);
+	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
+	if (l->lost || l->stale)
+		pglink_close(l);
+	give(tx->db->self, l);
+	return s;
+}
+
+static status
+run_read(struct ctx *cx, struct tx *tx)
+{
+	struct pglink *l;
+	status s;
+
+	TRY(take(cx, tx->db, &l));
+	s = pglink_queue(cx, l, PG_BEGIN_READ);
+	if (s == OK)
+		s = tx_call(cx, tx, l);
+	tx->rerun = s != OK && may_rerun(tx, l);
+	pglink_end(cx, l, PG_COMMIT);
+	if (l->lost || l->stale)
+		pglink_close(l);
+	give(tx->db->self, l);
+	return s;
+}
+
+/* --- settling --- */
+
+/*
+ * Is the lost transaction's server process gone? Then nobody can commit it any
+ * more. A process that still waits (for a standby, say) could.
+ */
+static status
+ask_gone(struct ctx *cx, const struct tx *tx, struct pglink *l, bool *out_gone)
+{
+	const int64_t who[] = { tx->lost_pid, tx->lost_started_us };
+	int64_t left = 1;
+
+	TRY(pglink_ask(cx, l,
+		"SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
+		" AND CAST(extract(epoch FROM backend_start) * 1000000 AS bigint) = $2",
+		who, 2, &left));
+	*out_gone = left == 0;
+	return OK;
+}
+
+/*
+ * Writes something and commits it. Once that is acknowledged, everything
+ * before it is as durable as an acknowledged commit, on the standbys too: a
+ * restarted primary would otherwise show rows that no standby has yet.
+ */
+static status
+pass_barrier(struct ctx *cx, struct pglink *l)
+{
+	int64_t ignored;
+
+	l->warned = false;
+	TRY(pglink_ask(cx, l,
+		"SELECT CAST(pg_logical_emit_message(true, 'countersign', 'settled') - '0/0' AS bigint)",
+		NULL, 0, &ignored));
+	return l->warned ? fail(cx, E_COMMIT_UNKNOWN, "the standbys do not answer") : OK;
+}
+
+static status
+settle_once(struct ctx *cx, struct tx *tx, bool *out_settled)
+{
+	struct pglink *l;
+	status s;
+
+	TRY(take(cx, tx->db, &l));
+	s = ask_gone(cx, tx, l, out_settled);
+	if (s == OK && *out_settled)
+		s = pass_barrier(cx, l);
+	give(tx->db->self, l);
+	return s;
+}
+
+static void
+distrust_links(struct postgres *p)
+{
+	scoped_lock held = lock(&p->mutex);
+
+	p->epoch++;
+}
+
+static status
+settle(struct ctx *cx, struct tx *tx)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	int64_t end = clock_mono_us() + LIMIT_PG_SETTLE_MS * INT64_C(1000);
+	bool settled = false;
+	status s;
+
+	/* The old links may lead to a server that is the primary no longer. */
+	distrust_links(tx->db->self);
+	s = settle_once(cx, tx, &settled);
+	while ((s != OK || !settled) && clock_mono_us() < end) {
+		(void)nanosleep(&pause, NULL); /* the other end is another machine: nothing to wait on */
+		s = settle_once(cx, tx, &settled);
+	}
+	if (s == OK && !settled)
+		return fail(cx, E_COMMIT_UNKNOWN, "the lost transaction is still being committed");
+	return s;
+}
+
+/* --- inside a transaction --- */
+
+static status
+execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count,
+	struct row_sink *sink)
+{
+	CHECK(count == s->params);
+	return pglink_execute(cx, tx->connection, s, args, sink);
+}
+
+static status
+savepoint(struct ctx *cx, struct tx *tx)
+{
+	return pglink_queue(cx, tx->connection, PG_SAVEPOINT);
+}
+
+static status
+undo(struct ctx *cx, struct tx *tx)
+{
+	TRY(pglink_queue(cx, tx->connection, PG_UNDO));
+	return pglink_queue(cx, tx->connection, PG_RELEASE);
+}
+
+static status
+now(struct ctx *cx, struct tx *tx, int64_t *out_us)
+{
+	return pglink_now(cx, tx->connection, out_us);
+}
+
+/* --- migrations --- */
+
+#define MIGRATE_LOCK INT64_C(0x636f756e74657273) /* "counters": ours among all users of this database */
+
+static status
+set_lock_wait(struct ctx *cx, struct pglink *l, int64_t wait_ms)
+{
+	int64_t ignored;
+
+	return pglink_ask(cx, l,
+		"SELECT CAST(length(set_config('lock_timeout', CAST($1 AS text), true)) AS bigint)", &wait_ms,
+		1, &ignored);
+}
+
+static status
+migrate_lock(struct ctx *cx, struct tx *tx)
+{
+	const int64_t key = MIGRATE_LOCK;
+	int64_t ignored;
+
+	TRY(set_lock_wait(cx, tx->connection, LIMIT_PG_MIGRATE_MS));
+	TRY(pglink_ask(cx, tx->connection, "SELECT pg_advisory_xact_lock($1)", &key, 1, &ignored));
+	/* A change that waits for a table makes everybody behind it wait: not for long. */
+	return set_lock_wait(cx, tx->connection, LIMIT_PG_LOCK_MS);
+}
+
+static status
+script(struct ctx *cx, struct tx *tx, const struct migration *m)
+{
+	return pglink_script(cx, tx->connection, m->name, m->postgres);
+}
+
+/* --- opening --- */
+
+static void
+free_all(struct postgres *p)
+{
+	for (int i = 0; i < p->link_count; i++)
+		pglink_close(&p->links[i]);
+	CHECK(pthread_cond_destroy(&p->freed) == 0);
+	CHECK(pthread_mutex_destroy(&p->mutex) == 0);
+	free(p->statements);
+	free(p->links);
+	free(p->idle);
+	free(p->url);
+	free(p);
+}
+
+static void *
+zeroed(size_t count, size_t size)
+{
+	void *memory = calloc(count ? count : 1, size);
+
+	CHECK(memory != NULL);
+	return memory;
+}
+
+static struct postgres *
+make(struct db *db, const struct db_options *options)
+{
+	int count = options->connections > 0 ? options->connections : 1;
+	size_t row = db->catalog.sql_count, url_size = strlen(options->postgres_url) + 1;
+	struct postgres *p = zeroed(1, sizeof(*p));
+	pthread_condattr_t monotonic;
+
+	p->url = memcpy(zeroed(1, url_size), options->postgres_url, url_size);
+	p->links = zeroed((size_t)count, sizeof(*p->links));
+	p->idle = zeroed((size_t)count, sizeof(struct pglink *));
+	p->statements = zeroed((size_t)count * row, sizeof(*p->statements));
+	p->link_count = p->idle_count = count;
+	p->epoch = 1;
+	for (int i = 0; i < count; i++) {
+		p->links[i].db = db;
+		p->links[i].statements = p->statements + (size_t)i * row;
+		p->idle[i] = &p->links[i];
+	}
+	CHECK(pthread_mutex_init(&p->mutex, NULL) == 0);
+	CHECK(pthread_condattr_init(&monotonic) == 0);
+	CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+	CHECK(pthread_cond_init(&p->freed, &monotonic) == 0);
+	CHECK(pthread_condattr_destroy(&monotonic) == 0);
+	return p;
+}
+
+/* One link is made at once, to know that it can be; the others when they are needed. */
+static status
+open_engine(struct ctx *cx, struct db *db, const struct db_options *options)
+{
+	struct pglink *l;
+	status s;
+
+	/* libpq's own complaint would quote the part it cannot read, which may be the password. */
+	if (!pglink_readable(options->postgres_url))
+		return fail(cx, E_UNAVAILABLE,
+			"the PostgreSQL URL cannot be read; it looks like "
+			"postgresql://user@host:5432/database");
+	db->self = make(db, options);
+	s = take(cx, db, &l);
+	if (s == OK) {
+		give(db->self, l);
+	} else {
+		free_all(db->self);
+		db->self = NULL;
+	}
+	return s;
+}
+
+static void
+close_engine(struct db *db)
+{
+	struct postgres *p = db->self;
+
+	CHECK(pthread_mutex_lock(&p->mutex) == 0);
+	while (p->idle_count < p->link_count)
+		CHECK(pthread_cond_wait(&p->freed, &p->mutex) == 0);
+	CHECK(pthread_mutex_unlock(&p->mutex) == 0);
+	free_all(p);
+	db->self = NULL;
+}
+
+static status
+version(struct ctx *cx, struct db *db, str *out_text)
+{
+	struct pglink *l;
+
+	TRY(take(cx, db, &l));
+	*out_text = arena_str(cx->arena, str_of(PQparameterStatus(l->conn, "server_version")));
+	give(db->self, l);
+	return OK;
+}
+
+static status
+prepare(struct ctx *cx, struct db *db)
+{
+	struct postgres *p = db->self;
+	struct pglink *l;
+	status s;
+
+	TRY(take(cx, db, &l));
+	s = pglink_prepare(cx, l);
+	give(p, l);
+	TRY(s);
+
+	scoped_lock held = lock(&p->mutex);
+	p->prepared = true;
+	return OK;
+}
+
+const struct engine engine_postgres = {
+	.name = "postgres",
+	.open = open_engine,
+	.close = close_engine,
+	.version = version,
+	.transact = transact,
+	.read = run_read,
+	.settle = settle,
+	.prepare = prepare,
+	.execute = execute,
+	.savepoint = savepoint,
+	.undo = undo,
+	.now = now,
+	.migrate_lock = migrate_lock,
+	.script = script,
+};

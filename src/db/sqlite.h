@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sqlite: the parts of the SQLite engine, among themselves.
+ *
+ *	sqlite.c             the engine's table; opening, the lock on the directory, readers
+ *	sqlite_connection.c  one connection: its settings, statements, errors
+ *	sqlite_writer.c      the thread that writes: queue, batches, group commit
+ */
+#ifndef DB_SQLITE_H
+#define DB_SQLITE_H
+
+#include "db/engine.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+/* --- one connection; used by one thread at a time --- */
+
+/* The statements that make transactions, prepared once for each connection. */
+enum verb {
+	VERB_BEGIN,
+	VERB_BEGIN_WRITE,
+	VERB_COMMIT,
+	VERB_ROLLBACK,
+	VERB_SAVE,
+	VERB_UNDO,
+	VERB_RELEASE,
+	VERB_COUNT
+};
+
+struct connection {
+	sqlite3 *handle;
+	sqlite3_stmt *verbs[VERB_COUNT];
+	sqlite3_stmt **statements; /* by sql->index; NULL: not prepared yet */
+	size_t statement_count;
+	struct db_value *cells; /* of the row that is being delivered */
+	int wal_frames;		/* in the log after the last commit */
+};
+
+/* Opens path, which exists. Errors as db_open; nothing is left open on failure. */
+status connection_open(struct ctx *cx, struct connection *c, const char *path, bool writes, size_t statements)
+	MUST_USE;
+void connection_close(struct connection *c);
+
+/* Runs one of the verbs; gives SQLite's extended code. */
+int connection_do(struct connection *c, enum verb v) MUST_USE;
+
+/* Describes SQLite's code (and the connection's last message) as a status. */
+status connection_fail(struct ctx *cx, struct connection *c, int code) MUST_USE;
+
+/* E_INTERNAL  the statement does not fit the schema */
+status connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s) MUST_USE;
+
+/* As in struct engine. */
+status connection_execute(struct ctx *cx, struct connection *c, const struct sql *s,
+	const struct db_value *args, struct row_sink *sink) MUST_USE;
+
+/* True where SQLite has ended the transaction by itself (disk full, interrupt, I/O error): nothing remains.
+ */
+bool connection_lost_transaction(const struct connection *c);
+
+/* --- the writer --- */
+
+struct job;
+
+struct writer {
+	struct db *db;
+	struct connection connection; /* the thread's, from writer_start to writer_stop */
+	size_t batch_max;
+
+	pthread_t thread;
+	pthread_mutex_t mutex; /* over all below */
+	pthread_cond_t arrived;
+	struct job *first, *last; /* waiting, in order of arrival */
+	size_t waiting;
+	bool stop;
+};
+
+/* Takes over w->connection, which is open. */
+void writer_start(struct writer *w, struct db *db, size_t batch_max);
+
+/* Waits until everything accepted has run, then ends the thread. */
+void writer_stop(struct writer *w);
+
+/*
+ * Has tx run by the writer and waits for it. As transact in struct engine.
+ * E_BUSY  the queue is full, or cx->deadline_us passed while it waited there
+ */
+status writer_run(struct writer *w, struct ctx *cx, struct tx *tx) MUST_USE;
+
+/* The exit code after a COMMIT whose outcome nobody can know: see sqlite_writer.c. */
+#define EXIT_COMMIT_UNKNOWN 70
+
+/* --- waiting until a deadline --- */
+
+/* A condition whose timed waits do not follow the wall clock. */
+void wait_init(pthread_cond_t *c);
+
+/* Waits for c, at most until cx->deadline_us. False where that has passed. */
+bool wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m);
+
+/* For tests: the writer's connection. To be used inside a transaction only, by its function. */
+sqlite3 *sqlite_writer_handle(struct db *db);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer: one thread that has the only connection which writes.
+ *
+ *	BEGIN IMMEDIATE; (SAVEPOINT s; function; RELEASE s)*; COMMIT; answer all
+ *
+ * A batch is what has queued up while the last one was being synced; it never
+ * waits for company. A function that fails undoes its own savepoint only. Nobody
+ * is answered before COMMIT, not even with a failure: that may rest on what
+ * another function of the batch wrote.
+ *
+ * When a batch breaks (SQLite ended the transaction early, or COMMIT said that
+ * nothing was written) its functions run again one by one, so that each gets the
+ * answer it deserves.
+ *
+ * An error at COMMIT that is none of the harmless ones means that the commit
+ * record may or may not be on the disk. No further answer would be honest, and the
+ * next start reads the log and knows; so the process ends with EXIT_COMMIT_UNKNOWN
+ * and nobody is answered.
+ */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/scoped.h"
+#include "db/sqlite.h"
+
+#include <time.h>
+#include <unistd.h>
+
+/* Frames in the log after which it is copied into the file; SQLite's own default. */
+#define CHECKPOINT_FRAMES 1000
+
+enum job_state { JOB_WAITING, JOB_TAKEN, JOB_DONE };
+
+/* One transaction that waits for the writer. On its caller's stack. */
+struct job {
+	struct job *next, *previous;
+	struct ctx *cx; /* the writer's from JOB_TAKEN to JOB_DONE */
+	struct tx *tx;
+	enum job_state state;
+	status result;
+	pthread_cond_t done;
+};
+
+struct batch {
+	struct job *jobs[LIMIT_TX_BATCH];
+	size_t count;
+};
+
+enum outcome { COMMITTED, BROKEN };
+
+/* --- waiting --- */
+
+void
+wait_init(pthread_cond_t *c)
+{
+	pthread_condattr_t attributes;
+
+	CHECK(pthread_condattr_init(&attributes) == 0);
+	CHECK(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+	CHECK(pthread_cond_init(c, &attributes) == 0);
+	CHECK(pthread_condattr_destroy(&attributes) == 0);
+}
+
+bool
+wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
+{
+	int64_t left_us = cx->deadline_us - clock_mono_us();
+	struct timespec until;
+
+	if (!cx->deadline_us) {
+		CHECK(pthread_cond_wait(c, m) == 0);
+		return true;
+	}
+	if (left_us <= 0)
+		return false;
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+	until.tv_sec += (time_t)(left_us / SECOND_US);
+	until.tv_nsec += (long)(left_us % SECOND_US) * 1000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	(void)pthread_cond_timedwait(c, m, &until);
+	return true; /* or too late: the next call says so */
+}
+
+/* --- the queue; the mutex is held --- */
+
+static void
+enqueue(struct writer *w, struct job *job)
+{
+	job->previous = w->last;
+	if (w->last)
+		w->last->next = job;
+	else
+		w->first = job;
+	w->last = job;
+	w->waiting++;
+	atomic_store(&w->db->counters.queue_now, (int64_t)w->waiting);
+}
+
+static void
+dequeue(struct writer *w, struct job *job)
+{
+	*(job->previous ? &job->previous->next : &w->first) = job->next;
+	*(job->next ? &job->next->previous : &w->last) = job->previous;
+	job->next = job->previous = NULL;
+	w->waiting--;
+	atomic_store(&w->db->counters.queue_now, (int64_t)w->waiting);
+}
+
+/* The next job, if there is one now. */
+static struct job *
+take(struct writer *w)
+{
+	scoped_lock held = lock(&w->mutex);
+	struct job *job = w->first;
+
+	if (!job)
+		return NULL;
+	dequeue(w, job);
+	job->state = JOB_TAKEN;
+	return job;
+}
+
+/* Waits for a job; false at the end, when there will be no more. */
+static bool
+await(struct writer *w)
+{
+	scoped_lock held = lock(&w->mutex);
+
+	while (!w->first && !w->stop)
+		CHECK(pthread_cond_wait(&w->arrived, &w->mutex) == 0);
+	return w->first != NULL;
+}
+
+static void
+answer(struct writer *w, const struct batch *b)
+{
+	scoped_lock held = lock(&w->mutex);
+
+	for (size_t i = 0; i < b->count; i++) {
+		b->jobs[i]->state = JOB_DONE;
+		CHECK(pthread_cond_signal(&b->jobs[i]->done) == 0);
+	}
+}
+
+/* --- one transaction function --- */
+
+static int
+undo(struct connection *c)
+{
+	int rc = connection_do(c, VERB_UNDO);
+
+	return rc == SQLITE_OK ? connection_do(c, VERB_RELEASE) : rc;
+}
+
+static status
+call(struct connection *c, struct job *job)
+{
+	status s = tx_call(job->cx, job->tx, c);
+
+	if (s == OK && FAULT_FAILS(tx_after_function))
+		s = fail(job->cx, E_UNAVAILABLE, "stopped after the function");
+	return s;
+}
+
+/* Runs the function in a savepoint of its own. False where the transaction around it is gone. */
+static bool
+run_saved(struct connection *c, struct job *job)
+{
+	int rc = connection_do(c, VERB_SAVE);
+
+	if (rc != SQLITE_OK) {
+		job->result = connection_fail(job->cx, c, rc);
+		return false;
+	}
+	job->result = call(c, job);
+	if (connection_lost_transaction(c)) {
+		if (job->result == OK)
+			job->result = fail(job->cx, E_UNAVAILABLE, "the transaction was ended early");
+		return false;
+	}
+	rc = job->result == OK ? connection_do(c, VERB_RELEASE) : undo(c);
+	if (rc != SQLITE_OK && job->result == OK)
+		job->result = connection_fail(job->cx, c, rc);
+	return rc == SQLITE_OK;
+}
+
+/* --- a batch --- */
+
+static void
+roll_back(struct connection *c)
+{
+	if (!connection_lost_transaction(c))
+		CHECK(connection_do(c, VERB_ROLLBACK) == SQLITE_OK || connection_lost_transaction(c));
+}
+
+static void
+fail_all(struct batch *b, struct connection *c, int rc)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (b->jobs[i]->result == OK)
+			b->jobs[i]->result = connection_fail(b->jobs[i]->cx, c, rc);
+}
+
+static _Noreturn void
+die_unknown(struct connection *c, int rc)
+{
+	LOG(LOG_ERROR, "db.commit_unknown", LOG_INT("sqlite", rc),
+		LOG_STR("message", str_of(sqlite3_errmsg(c->handle))), LOG_INT("exit", EXIT_COMMIT_UNKNOWN));
+	_exit(EXIT_COMMIT_UNKNOWN);
+}
+
+/* Codes of COMMIT after which certainly nothing was written. The log is written in order and its
+ * last frame is the commit, so a full disk is one of them; what comes after that frame is not. */
+static bool
+surely_not_committed(int rc)
+{
+	int primary = rc & 0xff;
+
+	return primary == SQLITE_FULL || primary == SQLITE_INTERRUPT || primary == SQLITE_CONSTRAINT ||
+	       primary == SQLITE_BUSY;
+}
+
+static enum outcome
+commit(struct connection *c, struct batch *b)
+{
+	int rc = FAULT_FAILS(tx_before_commit) ? SQLITE_INTERRUPT : connection_do(c, VERB_COMMIT);
+
+	if (rc == SQLITE_OK && FAULT_FAILS(tx_after_commit))
+		rc = SQLITE_IOERR;
+	if (rc == SQLITE_OK)
+		return COMMITTED;
+	if (!surely_not_committed(rc))
+		die_unknown(c, rc);
+	fail_all(b, c, rc);
+	return BROKEN;
+}
+
+static bool
+wants_more(const struct writer *w, const struct batch *b, int64_t began_us)
+{
+	return b->count < w->batch_max && clock_mono_us() - began_us < LIMIT_TX_BATCH_US;
+}
+
+/* Runs what is queued into the open transaction. */
+static enum outcome
+fill(struct writer *w, struct batch *b)
+{
+	struct connection *c = &w->connection;
+	int64_t began_us = clock_mono_us();
+	struct job *job;
+
+	while (wants_more(w, b, began_us) && (job = take(w))) {
+		b->jobs[b->count++] = job;
+		if (!run_saved(c, job) || (b->count > 1 && FAULT_FAILS(batch_between)))
+			return BROKEN;
+	}
+	return COMMITTED;
+}
+
+static bool
+begin(struct connection *c, int *out_rc)
+{
+	int rc = FAULT_FAILS(tx_before_begin) ? SQLITE_INTERRUPT : connection_do(c, VERB_BEGIN_WRITE);
+
+	if (rc == SQLITE_OK && FAULT_FAILS(tx_after_begin))
+		rc = SQLITE_INTERRUPT;
+	*out_rc = rc;
+	return rc == SQLITE_OK;
+}
+
+/* One job in a transaction of its own; its result is final. */
+static void
+run_alone(struct writer *w, struct job *job)
+{
+	struct batch alone = { .jobs = { job }, .count = 1 };
+	struct connection *c = &w->connection;
+	int rc;
+
+	job->result = OK;
+	if (!begin(c, &rc))
+		fail_all(&alone, c, rc);
+	else if (run_saved(c, job))
+		(void)commit(c, &alone);
+	roll_back(c);
+	atomic_fetch_add(&w->db->counters.batches, 1);
+}
+
+static void
+rerun_singly(struct writer *w, struct batch *b)
+{
+	if (b->count == 1)
+		return; /* it was alone already: what it says is the answer */
+	for (size_t i = 0; i < b->count; i++) {
+		atomic_fetch_add(&w->db->counters.reruns, 1);
+		run_alone(w, b->jobs[i]);
+	}
+}
+
+static void
+run_batch(struct writer *w)
+{
+	struct connection *c = &w->connection;
+	struct batch b = { .count = 0 };
+	enum outcome outcome;
+	int rc;
+
+	if (!begin(c, &rc)) {
+		roll_back(c);
+		b.jobs[0] = take(w);
+		b.count = b.jobs[0] != NULL;
+		if (b.count)
+			b.jobs[0]->result = OK;
+		fail_all(&b, c, rc);
+		answer(w, &b);
+		return;
+	}
+	outcome = fill(w, &b);
+	if (outcome == COMMITTED)
+		outcome = commit(c, &b);
+	atomic_fetch_add(&w->db->counters.batches, 1);
+	roll_back(c);
+	if (outcome == BROKEN)
+		rerun_singly(w, &b);
+	answer(w, &b);
+}
+
+/* After the answers, so that nobody waits for it. What fails here is tried again next time. */
+static void
+checkpoint(struct connection *c)
+{
+	if (c->wal_frames < CHECKPOINT_FRAMES)
+		return;
+	(void)sqlite3_wal_checkpoint_v2(c->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	c->wal_frames = 0;
+}
+
+static void *
+write_batches(void *arg)
+{
+	struct writer *w = arg;
+
+	while (await(w)) {
+		run_batch(w);
+		checkpoint(&w->connection);
+	}
+	return NULL;
+}
+
+/* --- for the callers --- */
+
+void
+writer_start(struct writer *w, struct db *db, size_t batch_max)
+{
+	w->db = db;
+	w->batch_max = batch_max;
+	CHECK(pthread_mutex_init(&w->mutex, NULL) == 0);
+	wait_init(&w->arrived);
+	CHECK(pthread_create(&w->thread, NULL, write_batches, w) == 0);
+}
+
+void
+writer_stop(struct writer *w)
+{
+	{
+		scoped_lock held = lock(&w->mutex);
+		w->stop = true;
+		CHECK(pthread_cond_signal(&w->arrived) == 0);
+	}
+	CHECK(pthread_join(w->thread, NULL) == 0);
+	CHECK(pthread_cond_destroy(&w->arrived) == 0);
+	CHECK(pthread_mutex_destroy(&w->mutex) == 0);
+}
+
+/* Queues the job and waits. The job's function has not run where this says E_BUSY. */
+static status
+queue_and_wait(struct writer *w, struct job *job)
+{
+	scoped_lock held = lock(&w->mutex);
+
+	if (w->waiting == LIMIT_TX_QUEUE)
+		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
+	enqueue(w, job);
+	CHECK(pthread_cond_signal(&w->arrived) == 0);
+	while (job->state == JOB_WAITING) {
+		if (!wait_for(job->cx, &job->done, &w->mutex)) {
+			dequeue(w, job);
+			return fail(
+				job->cx, E_BUSY, "the database was busy for too long; nothing was changed");
+		}
+	}
+	while (job->state != JOB_DONE) /* it runs: a commit is waited for, whatever the deadline says */
+		CHECK(pthread_cond_wait(&job->done, &w->mutex) == 0);
+	return job->result;
+}
+
+status
+writer_run(struct writer *w, struct ctx *cx, struct tx *tx)
+{
+	struct job job = { .cx = cx, .tx = tx };
+	status s;
+
+	wait_init(&job.done);
+	s = queue_and_wait(w, &job);
+	CHECK(pthread_cond_destroy(&job.done) == 0);
+	return s;
+}
