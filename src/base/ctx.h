@@ -13,7 +13,9 @@
 #include "base/status.h"
 
 struct app;
+struct caller;
 struct db;
+struct keys;
 struct tx;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
@@ -30,9 +32,12 @@ struct error {
 
 struct ctx {
 	struct arena *arena;
-	struct db *db;	     /* NULL where there is none (command line, most unit tests) */
-	struct app *app;     /* the program as a whole: settings, figures. NULL where there is none */
-	struct tx *tx;	     /* the transaction or read we are in, NULL outside */
+	struct db *db;		     /* NULL where there is none (command line, most unit tests) */
+	struct app *app;	     /* the program as a whole: settings, figures. NULL where there is none */
+	struct tx *tx;		     /* the transaction or read we are in, NULL outside */
+	const struct caller *caller; /* who is asking (core/ident); NULL: nobody, or the system itself */
+	const struct keys
+		*keys;	     /* the secrets outside the database (core/keys.h); NULL where there are none */
 	str request_id;	     /* for the log */
 	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;

@@ -65,6 +65,9 @@
 #define LIMIT_SCHEMA_STEPS  5000000u   /* keyword checks for one document: $ref bombs end here */
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
+/* --- audit --- */
+#define LIMIT_CHECKPOINT (64u * KIB) /* three lines and the signatures of many witnesses */
+
 /* --- text --- */
 #define LIMIT_ERROR_MESSAGE	(2u * KIB)
 #define LIMIT_LOG_LINE		(8u * KIB)
