@@ -74,12 +74,15 @@
 #define LIMIT_SCHEMA_STEPS  5000000u   /* keyword checks for one document: $ref bombs end here */
 #define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
 
+/* --- audit --- */
+#define LIMIT_CHECKPOINT (64u * KIB) /* three lines and the signatures of many witnesses */
+
 /* --- identity --- */
-#define LIMIT_PASSWORD_MEMORY (19456u * KIB) /* Argon2id, OWASP's first choice with two passes */
-#define LIMIT_PASSWORD_BYTES 256u	     /* longer than anybody types, short enough to hash */
+#define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
+#define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
-#define LIMIT_SESSION_US INT64_C(43200000000)	    /* 12 hours */
-#define LIMIT_PERSON_RATE 600		     /* calls a minute of a person with a session */
+#define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
+#define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */
 
 /* --- text --- */
 #define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */

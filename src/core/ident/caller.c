@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/ident/caller.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "core/ident/cidr.h"
@@ -38,7 +39,8 @@ principal_kind_of(str name, enum principal_kind *out_kind)
 static status
 stranger(struct ctx *cx)
 {
-	return fail(cx, E_UNAUTHENTICATED, "this needs a valid credential: Authorization: Bearer cs_\u2026, or a signed-in session");
+	return fail(cx, E_UNAUTHENTICATED,
+		"this needs a valid credential: Authorization: Bearer cs_\u2026, or a signed-in session");
 }
 
 /* --- what is stored as JSON --- */
@@ -112,7 +114,8 @@ caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out)
 	struct role_row *rows;
 	size_t count;
 
-	TRY(db_all(cx, SQL_CALLER_ROLES, role_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(person_id)));
+	TRY(db_all(
+		cx, SQL_CALLER_ROLES, role_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(person_id)));
 	for (size_t i = 0; i < count; i++) {
 		struct rules one = { 0 };
 
@@ -179,7 +182,8 @@ static status
 by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct caller *out)
 {
 	struct token_row t;
-	status s = secret_valid(c->bearer) ? db_one(cx, SQL_CALLER_TOKEN, token_row, &t, TEXT(secret_hash(cx->arena, c->bearer)))
+	status s = secret_valid(c->bearer) ? db_one(cx, SQL_CALLER_TOKEN, token_row, &t,
+						     TEXT(secret_hash(cx->arena, c->bearer)))
 					   : E_NOT_FOUND;
 
 	if (s == E_NOT_FOUND)
@@ -188,9 +192,17 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 	if (t.revoked_at || t.expires_at <= now_us || t.disabled_at || t.delegator_disabled_at)
 		return stranger(cx);
 	TRY(check_address(cx, t.cidrs, c->peer));
-	*out = (struct caller){ .org_id = t.org_id, .org_slug = t.slug, .principal_id = t.principal_id, .name = t.name,
-		.token_id = t.token_id, .delegator_id = t.delegator_id, .via_token = true, .delegated = true,
-		.approval_required = t.approval_required, .auto_mode = t.auto_mode, .rate_per_minute = t.rate_per_minute,
+	*out = (struct caller){ .org_id = t.org_id,
+		.org_slug = t.slug,
+		.principal_id = t.principal_id,
+		.name = t.name,
+		.token_id = t.token_id,
+		.delegator_id = t.delegator_id,
+		.via_token = true,
+		.delegated = true,
+		.approval_required = t.approval_required,
+		.auto_mode = t.auto_mode,
+		.rate_per_minute = t.rate_per_minute,
 		.transport = c->transport };
 	if (!principal_kind_of(t.kind, &out->kind))
 		return fail(cx, E_INTERNAL, "a principal of a kind that there is not");
@@ -201,7 +213,8 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 		&out->scope.environment_count));
 	TRY(read_scope(cx, t.keys, &out->scope.all_keys, &out->scope.keys, &out->scope.key_count));
 	/* a personal token is narrowed by its own person, an agent's by whoever delegated */
-	return caller_live_rules(cx, t.org_id, t.delegator_id.len ? t.delegator_id : t.principal_id, &out->delegator);
+	return caller_live_rules(
+		cx, t.org_id, t.delegator_id.len ? t.delegator_id : t.principal_id, &out->delegator);
 }
 
 /* --- a session --- */
@@ -250,9 +263,15 @@ by_session(struct ctx *cx, const struct credential *c, int64_t now_us, struct ca
 	if (is_forged(cx, c, &r))
 		return fail(cx, E_FORBIDDEN,
 			"a change by session must come from our own page, with its token in X-CSRF-Token");
-	*out = (struct caller){ .org_id = r.org_id, .org_slug = r.slug, .kind = PRINCIPAL_USER, .name = r.name,
-		.principal_id = r.principal_id, .session_id = r.session_id, .may_vote = true,
-		.rate_per_minute = LIMIT_PERSON_RATE, .transport = c->transport,
+	*out = (struct caller){ .org_id = r.org_id,
+		.org_slug = r.slug,
+		.kind = PRINCIPAL_USER,
+		.name = r.name,
+		.principal_id = r.principal_id,
+		.session_id = r.session_id,
+		.may_vote = true,
+		.rate_per_minute = LIMIT_PERSON_RATE,
+		.transport = c->transport,
 		.scope = { .all_environments = true, .all_keys = true } };
 	/* written at most once a minute, and only where we may write */
 	if (!c->safe_method && now_us - r.seen_at > 60 * SECOND_US)
@@ -285,7 +304,8 @@ caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
 	if (s == E_NOT_FOUND)
 		return stranger(cx);
 	TRY(s);
-	return db_one(cx, exclusive ? SQL_CALLER_LOCK_EXCLUSIVE : SQL_CALLER_LOCK_SHARED, text, &nothing, TEXT(org_id));
+	return db_one(cx, exclusive ? SQL_CALLER_LOCK_EXCLUSIVE : SQL_CALLER_LOCK_SHARED, text, &nothing,
+		TEXT(org_id));
 }
 
 /* --- what they may --- */
@@ -316,7 +336,8 @@ caller_require(struct ctx *cx, const struct caller *c, const char *what, const c
 		buf_printf(&missing, "%s%s", missing.len ? ", " : "", needed[i]);
 	}
 	if (missing.len)
-		return fail(cx, E_FORBIDDEN, "Forbidden: %s (missing permission: %.*s)", what, STR_ARG(buf_str(&missing)));
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (missing permission: %.*s)", what,
+			STR_ARG(buf_str(&missing)));
 	return OK;
 }
 
@@ -331,7 +352,8 @@ matches(str pattern, str key)
 bool
 caller_in_scope(const struct caller *c, str environment_id, str key)
 {
-	bool environment = c->scope.all_environments || !environment_id.len, named = c->scope.all_keys || !key.len;
+	bool environment = c->scope.all_environments || !environment_id.len,
+	     named = c->scope.all_keys || !key.len;
 
 	for (size_t i = 0; i < c->scope.environment_count && !environment; i++)
 		environment = str_eq(c->scope.environments[i], environment_id);

@@ -45,6 +45,7 @@ struct caller {
 	enum principal_kind kind;
 	str principal_id, name;
 	str token_id;		/* empty: a session */
+	str session_id;		/* empty: a token */
 	str delegator_id;	/* the person an agent acts for; empty for people */
 	struct rules rules;	/* the token's, or the person's */
 	struct rules delegator; /* the person's live rights; a token may only narrow them */
@@ -67,8 +68,8 @@ struct caller {
 status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
 
 /*
- * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared to
- * decide, exclusive to change rights or policy. E_UNAUTHENTICATED as above.
+ * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared
+ * to decide, exclusive to change rights or policy. E_UNAUTHENTICATED as above.
  */
 status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
 

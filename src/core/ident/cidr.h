@@ -7,7 +7,8 @@
 
 bool cidr_valid(str block);
 
-/* Is the address inside the block? An IPv4 address and its IPv6-mapped form are the same. False where either is malformed. */
+/* Is the address inside the block? An IPv4 address and its IPv6-mapped form are the same. False where either
+ * is malformed. */
 bool cidr_holds(str block, str address);
 
 #endif

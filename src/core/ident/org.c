@@ -27,8 +27,8 @@ add_places(struct ctx *cx, struct bootstrap *b)
 {
 	struct org_first *f = &b->first;
 
-	TRY(db_run(cx, SQL_ORG_ADD, TEXT(f->org_id), TEXT(STR("default")), TEXT(STR("Default")), TEXT(STR("{}")),
-		INT(b->now_us)));
+	TRY(db_run(cx, SQL_ORG_ADD, TEXT(f->org_id), TEXT(STR("default")), TEXT(STR("Default")),
+		TEXT(STR("{}")), INT(b->now_us)));
 	TRY(db_run(cx, SQL_ORG_ADD_PROJECT, TEXT(f->org_id), TEXT(f->project_id), TEXT(STR("default")),
 		TEXT(STR("Default")), INT(b->now_us)));
 	TRY(db_run(cx, SQL_ORG_ADD_ENVIRONMENT, TEXT(f->org_id), TEXT(f->production_id), TEXT(f->project_id),
@@ -45,22 +45,33 @@ add_people(struct ctx *cx, struct bootstrap *b)
 	for (int l = LEVEL_OBSERVER; l < LEVELS; l++)
 		TRY(db_run(cx, SQL_ORG_ADD_ROLE, TEXT(f->org_id), TEXT(id_at(cx->arena, b->now_us)),
 			TEXT(str_of(level_name((enum level)l)))));
-	TRY(db_run(cx, SQL_ORG_ADD_PRINCIPAL, TEXT(f->org_id), TEXT(f->admin_id), TEXT(STR("user")), TEXT(STR("Admin")),
-		TEXT(f->admin_email), TEXT(STR("")), TEXT(b->password_hash), INT(b->now_us)));
+	TRY(db_run(cx, SQL_ORG_ADD_PRINCIPAL, TEXT(f->org_id), TEXT(f->admin_id), TEXT(STR("user")),
+		TEXT(STR("Admin")), TEXT(f->admin_email), TEXT(STR("")), TEXT(b->password_hash),
+		INT(b->now_us)));
 	TRY(db_run(cx, SQL_ORG_GIVE_ROLE, TEXT(f->org_id), TEXT(f->admin_id), TEXT(STR("admin"))));
 	return db_run(cx, SQL_ORG_ADD_PRINCIPAL, TEXT(f->org_id), TEXT(f->agent_id), TEXT(STR("agent")),
 		TEXT(STR("First agent")), NIL, TEXT(STR("operations")), NIL, INT(b->now_us));
 }
 
-/* ID-7: read and propose in production, write and toggle elsewhere: by level proposer; scope and gate do the rest. */
+/* ID-7: read and propose in production, write and toggle elsewhere: by level proposer; scope and gate do the
+ * rest. */
 static status
 add_tokens(struct ctx *cx, struct bootstrap *b)
 {
 	struct org_first *f = &b->first;
-	struct token_new admin = { .name = STR("First admin token"), .principal_id = f->admin_id, .level = LEVEL_ADMIN,
-		.all_environments = true, .all_keys = true, .rate_per_minute = 600, .vote_us = HOUR_US };
-	struct token_new agent = { .name = STR("First agent token"), .principal_id = f->agent_id,
-		.delegator_id = f->admin_id, .level = LEVEL_PROPOSER, .all_environments = true, .all_keys = true };
+	struct token_new admin = { .name = STR("First admin token"),
+		.principal_id = f->admin_id,
+		.level = LEVEL_ADMIN,
+		.all_environments = true,
+		.all_keys = true,
+		.rate_per_minute = 600,
+		.vote_us = HOUR_US };
+	struct token_new agent = { .name = STR("First agent token"),
+		.principal_id = f->agent_id,
+		.delegator_id = f->admin_id,
+		.level = LEVEL_PROPOSER,
+		.all_environments = true,
+		.all_keys = true };
 	struct token_minted minted;
 
 	TRY(token_mint(cx, f->org_id, PRINCIPAL_USER, &admin, &minted));
@@ -89,15 +100,15 @@ status
 org_bootstrap(struct ctx *cx, str admin_email, struct org_first *out)
 {
 	struct bootstrap b = { .first = {
-		.admin_email = admin_email,
-		.admin_password = secret_password(cx->arena),
-		.org_id = id_new(cx->arena),
-		.project_id = id_new(cx->arena),
-		.production_id = id_new(cx->arena),
-		.staging_id = id_new(cx->arena),
-		.admin_id = id_new(cx->arena),
-		.agent_id = id_new(cx->arena),
-	} };
+				       .admin_email = admin_email,
+				       .admin_password = secret_password(cx->arena),
+				       .org_id = id_new(cx->arena),
+				       .project_id = id_new(cx->arena),
+				       .production_id = id_new(cx->arena),
+				       .staging_id = id_new(cx->arena),
+				       .admin_id = id_new(cx->arena),
+				       .agent_id = id_new(cx->arena),
+			       } };
 
 	TRY(password_hash(cx, b.first.admin_password, &b.password_hash));
 	TRY(tx_run(cx, bootstrap_tx, &b));

@@ -16,14 +16,16 @@ struct org_first {
 };
 
 /*
- * Makes the organization, project and environments `default`, production and staging, the five roles, one admin
- * person with a personal token that may vote for an hour (issue 3), and one agent with the safe default token (ID-7).
+ * Makes the organization, project and environments `default`, production and staging, the five roles, one
+ * admin person with a personal token that may vote for an hour (issue 3), and one agent with the safe default
+ * token (ID-7).
  *
  * E_EXISTS  there is an organization already; nothing was changed
  */
 status org_bootstrap(struct ctx *cx, str admin_email, struct org_first *out) MUST_USE;
 
-/* The organization's settings (JSON text) and the version of its policy. Inside tx_run or db_read. E_NOT_FOUND */
+/* The organization's settings (JSON text) and the version of its policy. Inside tx_run or db_read.
+ * E_NOT_FOUND */
 struct org_settings {
 	str settings;
 	int64_t policy_version;

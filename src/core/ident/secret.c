@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #define RANDOM_CHARS 43u /* 62^43 > 2^256 */
-#define CHECK_CHARS 6u	 /* 62^6 > 2^32 */
+#define CHECK_CHARS  6u	 /* 62^6 > 2^32 */
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -110,8 +110,8 @@ password_hash(struct ctx *cx, str password, str *out_hash)
 {
 	char hash[crypto_pwhash_STRBYTES];
 
-	if (crypto_pwhash_argon2id_str(hash, password.ptr, password.len, crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE,
-		    LIMIT_PASSWORD_MEMORY) != 0)
+	if (crypto_pwhash_argon2id_str(hash, password.ptr, password.len,
+		    crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE, LIMIT_PASSWORD_MEMORY) != 0)
 		return fail(cx, E_BUSY, "there is not enough memory to hash a password right now");
 	*out_hash = arena_str(cx->arena, str_of(hash));
 	return OK;
@@ -121,8 +121,8 @@ bool
 password_matches(str password, str hash)
 {
 	/* of a password that nobody knows: the work is the same for people who do not exist */
-	static const char nobody[] =
-		"$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+	static const char nobody[] = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$"
+				     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 	char text[crypto_pwhash_STRBYTES] = { 0 };
 	str from = hash.len && hash.len < sizeof(text) ? hash : str_of(nobody);
 

@@ -12,8 +12,8 @@
 
 #include "base/ctx.h"
 
-#define SECRET_KIND_PERSON "pat"
-#define SECRET_KIND_AGENT "agt"
+#define SECRET_KIND_PERSON  "pat"
+#define SECRET_KIND_AGENT   "agt"
 #define SECRET_KIND_SERVICE "svc"
 #define SECRET_KIND_SESSION "ses"
 

@@ -44,7 +44,8 @@ or_null(str s)
 }
 
 status
-token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct token_new *t, struct token_minted *out)
+token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct token_new *t,
+	struct token_minted *out)
 {
 	struct token_minted minted = { .secret = secret_new(cx->arena, secret_kinds[kind]) };
 	int64_t ttl_us = t->ttl_us ? t->ttl_us : TOKEN_TTL_AGENT_US, now_us;
@@ -57,12 +58,14 @@ token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct to
 	TRY(list_text(cx, false, t->cidrs, t->cidr_count, &cidrs));
 	minted.token_id = id_at(cx->arena, now_us);
 	minted.expires_at = now_us + ttl_us;
-	TRY(db_run(cx, SQL_TOKEN_ADD, TEXT(org_id), TEXT(minted.token_id), TEXT(secret_hash(cx->arena, minted.secret)),
-		TEXT(secret_hint(cx->arena, minted.secret)), TEXT(t->name), TEXT(t->principal_id), or_null(t->delegator_id),
-		or_null(t->parent_id), TEXT(str_of(t->level == LEVEL_NONE ? "" : level_name(t->level))), TEXT(rules),
-		TEXT(environments), TEXT(keys), INT(t->verbs), INT(t->rate_per_minute ? t->rate_per_minute : TOKEN_RATE),
-		INT(t->approval_required), INT(t->auto_mode), TEXT(cidrs), t->vote_us ? INT(now_us + t->vote_us) : NIL,
-		INT(ttl_us), INT(minted.expires_at), INT(now_us)));
+	TRY(db_run(cx, SQL_TOKEN_ADD, TEXT(org_id), TEXT(minted.token_id),
+		TEXT(secret_hash(cx->arena, minted.secret)), TEXT(secret_hint(cx->arena, minted.secret)),
+		TEXT(t->name), TEXT(t->principal_id), or_null(t->delegator_id), or_null(t->parent_id),
+		TEXT(str_of(t->level == LEVEL_NONE ? "" : level_name(t->level))), TEXT(rules),
+		TEXT(environments), TEXT(keys), INT(t->verbs),
+		INT(t->rate_per_minute ? t->rate_per_minute : TOKEN_RATE), INT(t->approval_required),
+		INT(t->auto_mode), TEXT(cidrs), t->vote_us ? INT(now_us + t->vote_us) : NIL, INT(ttl_us),
+		INT(minted.expires_at), INT(now_us)));
 	*out = minted;
 	return OK;
 }

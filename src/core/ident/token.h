@@ -16,16 +16,16 @@
 #include "core/ident/caller.h"
 
 #define TOKEN_TTL_LEAST_US (INT64_C(3600) * 1000000)	   /* an hour */
-#define TOKEN_TTL_MOST_US (INT64_C(90) * 86400 * 1000000) /* 90 days */
-#define TOKEN_TTL_AGENT_US (INT64_C(7) * 86400 * 1000000) /* the default for agents */
-#define TOKEN_RATE 60
+#define TOKEN_TTL_MOST_US  (INT64_C(90) * 86400 * 1000000) /* 90 days */
+#define TOKEN_TTL_AGENT_US (INT64_C(7) * 86400 * 1000000)  /* the default for agents */
+#define TOKEN_RATE	   60
 
 struct token_new {
 	str name;
-	str principal_id;    /* whose actions these will be */
-	str delegator_id;    /* empty for a personal token */
-	str parent_id;	     /* the token it is minted with; empty: a session, or init */
-	enum level level;    /* a template, or LEVEL_NONE with rules */
+	str principal_id; /* whose actions these will be */
+	str delegator_id; /* empty for a personal token */
+	str parent_id;	  /* the token it is minted with; empty: a session, or init */
+	enum level level; /* a template, or LEVEL_NONE with rules */
 	const str *rules;
 	size_t rule_count;
 	bool all_environments, all_keys;
@@ -35,7 +35,7 @@ struct token_new {
 	int64_t rate_per_minute; /* 0: TOKEN_RATE */
 	int64_t ttl_us;		 /* 0: the default of its kind */
 	bool approval_required, auto_mode;
-	int64_t vote_us;	 /* personal: how long it may vote, at most an hour; 0: not at all */
+	int64_t vote_us; /* personal: how long it may vote, at most an hour; 0: not at all */
 };
 
 struct token_minted {

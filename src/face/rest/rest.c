@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "face/rest/credential.h"
 #include "face/rest/input.h"
 
 /* --- errors --- */
@@ -57,7 +58,8 @@ answer(struct http_exchange *x, const struct op *op, const void *in)
 	json_out_init(&o, &x->body);
 	if (!op->content_type)
 		json_out_object(&o, NULL);
-	TRY(op->run(x->cx, in, &o));
+	x->cx->credential = credential_of(x);
+	TRY(op_run(x->cx, op, in, &o));
 	if (!op->content_type)
 		json_out_end(&o);
 	return buf_finish(&x->body, &text);
@@ -68,7 +70,6 @@ run(struct http_exchange *x, const struct input *input)
 {
 	const void *in = NULL;
 
-	TRY(op_allow(x->cx, input->op));
 	TRY(input_read(x, input, &in));
 	return answer(x, input->op, in);
 }

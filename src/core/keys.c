@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/keys.h"
+
+#include "base/check.h"
+#include "base/random.h"
+#include "base/scoped.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/*
+ * The file, four lines:
+ *
+ *	countersign-keys 1
+ *	mac <64 hexadecimal digits>
+ *	seal <64 hexadecimal digits>
+ *	sign <64 hexadecimal digits: the seed>
+ */
+#define FIRST_LINE "countersign-keys 1\n"
+#define FILE_BYTES (sizeof(FIRST_LINE) - 1 + 4 + 5 + 5 + 3 * 65)
+
+static void
+derive(struct keys *k, const unsigned char seed[32])
+{
+	CHECK(crypto_sign_seed_keypair(k->sign_public, k->sign_secret, seed) == 0);
+}
+
+/* --- reading --- */
+
+/* "name " and 64 digits and the line's end, off the front of *text. */
+static bool
+take_line(str *text, str name, unsigned char out[32])
+{
+	size_t got;
+
+	if (text->len < name.len + 65 || !str_starts(*text, name) || text->ptr[name.len + 64] != '\n')
+		return false;
+	if (sodium_hex2bin(out, 32, text->ptr + name.len, 64, NULL, &got, NULL) != 0 || got != 32)
+		return false;
+	*text = str_skip(*text, name.len + 65);
+	return true;
+}
+
+static bool
+parse(str text, struct keys *out)
+{
+	unsigned char seed[32];
+	bool good;
+
+	if (!str_starts(text, STR(FIRST_LINE)))
+		return false;
+	text = str_skip(text, sizeof(FIRST_LINE) - 1);
+	good = take_line(&text, STR("mac "), out->mac) && take_line(&text, STR("seal "), out->seal) &&
+	       take_line(&text, STR("sign "), seed) && text.len == 0;
+	if (good)
+		derive(out, seed);
+	sodium_memzero(seed, sizeof(seed));
+	return good;
+}
+
+static status
+check_file(struct ctx *cx, int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return fail(cx, E_INVALID, "the key file %s cannot be read: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return fail(cx, E_INVALID, "the key file %s is not a file", path);
+	if (st.st_mode & 077)
+		return fail(cx, E_INVALID,
+			"the key file %s can be read by others (mode %04o); it holds secrets: chmod 600 %s",
+			path, (unsigned)(st.st_mode & 07777), path);
+	return OK;
+}
+
+status
+keys_load(struct ctx *cx, const char *path, struct keys *out)
+{
+	scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char text[FILE_BYTES + 1];
+	struct keys k;
+	ssize_t n;
+	bool good;
+
+	CHECK(sodium_init() >= 0);
+	if (fd < 0 && errno == ENOENT)
+		return fail(cx, E_NOT_FOUND, "there is no key file %s", path);
+	if (fd < 0)
+		return fail(cx, E_INVALID, "the key file %s cannot be opened: %s", path, strerror(errno));
+	TRY(check_file(cx, fd, path));
+	n = pread(fd, text, sizeof(text), 0);
+	good = n == (ssize_t)FILE_BYTES && parse((str){ text, FILE_BYTES }, &k);
+	sodium_memzero(text, sizeof(text));
+	if (!good)
+		return fail(cx, E_INVALID, "%s is not a key file of Countersign", path);
+	*out = k;
+	sodium_memzero(&k, sizeof(k));
+	return OK;
+}
+
+/* --- making --- */
+
+static void
+print_line(char **at, const char *name, const unsigned char bytes[32])
+{
+	size_t n = strlen(name);
+
+	memcpy(*at, name, n);
+	(void)sodium_bin2hex(*at + n, 65, bytes, 32);
+	(*at)[n + 64] = '\n';
+	*at += n + 65;
+}
+
+/* A copy that dirname may write to. */
+static char *
+copy_of(struct arena *a, const char *text)
+{
+	char *copy = arena_alloc(a, strlen(text) + 1);
+
+	memcpy(copy, text, strlen(text));
+	return copy;
+}
+
+/* Writes it under a name of its own and links it: a crash leaves the whole file or none, and never replaces
+ * one. */
+static status
+write_file(struct ctx *cx, const char *path, const char *text)
+{
+	const char *draft = arena_printf(cx->arena, "%s.%.*s", path, STR_ARG(random_hex(cx->arena, 8))).ptr;
+	scoped_fd fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char *folder = dirname(copy_of(cx->arena, path));
+	scoped_fd dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool written;
+	int wrong;
+
+	if (fd < 0)
+		return fail(cx, E_UNAVAILABLE, "the key file %s cannot be made: %s", path, strerror(errno));
+	written = write(fd, text, FILE_BYTES) == (ssize_t)FILE_BYTES && fsync(fd) == 0 &&
+		  link(draft, path) == 0 && dir >= 0 && fsync(dir) == 0;
+	wrong = errno;
+	(void)unlink(draft);
+	if (!written && wrong == EEXIST)
+		return fail(cx, E_EXISTS, "there is a key file %s already", path);
+	if (!written)
+		return fail(cx, E_UNAVAILABLE, "the key file %s cannot be made: %s", path, strerror(wrong));
+	return OK;
+}
+
+status
+keys_create(struct ctx *cx, const char *path, struct keys *out)
+{
+	char text[FILE_BYTES + 1] = FIRST_LINE, *at = text + sizeof(FIRST_LINE) - 1;
+	unsigned char seed[32];
+	struct keys k;
+	status s;
+
+	CHECK(sodium_init() >= 0);
+	random_bytes(k.mac, sizeof(k.mac));
+	random_bytes(k.seal, sizeof(k.seal));
+	random_bytes(seed, sizeof(seed));
+	derive(&k, seed);
+	print_line(&at, "mac ", k.mac);
+	print_line(&at, "seal ", k.seal);
+	print_line(&at, "sign ", seed);
+	s = write_file(cx, path, text);
+	sodium_memzero(text, sizeof(text));
+	sodium_memzero(seed, sizeof(seed));
+	if (s == OK)
+		*out = k;
+	sodium_memzero(&k, sizeof(k));
+	return s;
+}
+
+/* --- using --- */
+
+static void
+add_hashed(crypto_hash_sha256_state *all, const char *name, const unsigned char secret[32])
+{
+	crypto_hash_sha256_state one;
+	unsigned char hash[32];
+
+	crypto_hash_sha256_init(&one);
+	crypto_hash_sha256_update(&one, (const unsigned char *)name, strlen(name));
+	crypto_hash_sha256_update(&one, secret, 32);
+	crypto_hash_sha256_final(&one, hash);
+	crypto_hash_sha256_update(all, hash, sizeof(hash));
+}
+
+str
+keys_fingerprint(struct arena *a, const struct keys *k)
+{
+	crypto_hash_sha256_state all;
+	unsigned char hash[32];
+	char hex[17];
+
+	crypto_hash_sha256_init(&all);
+	add_hashed(&all, "mac", k->mac);
+	add_hashed(&all, "seal", k->seal);
+	crypto_hash_sha256_update(&all, k->sign_public, sizeof(k->sign_public));
+	crypto_hash_sha256_final(&all, hash);
+	(void)sodium_bin2hex(hex, sizeof(hex), hash, 8);
+	return arena_str(a, str_of(hex));
+}
+
+void
+keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32])
+{
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, k->mac, sizeof(k->mac));
+	for (size_t i = 0; i < count; i++) {
+		unsigned char length[8];
+
+		for (size_t b = 0; b < 8; b++)
+			length[b] = (unsigned char)((uint64_t)parts[i].len >> (8 * b));
+		crypto_auth_hmacsha256_update(&state, length, sizeof(length));
+		if (parts[i].len)
+			crypto_auth_hmacsha256_update(
+				&state, (const unsigned char *)parts[i].ptr, parts[i].len);
+	}
+	crypto_auth_hmacsha256_final(&state, out);
+}
