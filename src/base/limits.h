@@ -84,6 +84,9 @@
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
 #define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */
 
+/* --- tools --- */
+#define LIMIT_TOOL_NAME 200u /* an upstream's own name stands in it */
+
 /* --- text --- */
 #define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */
 #define LIMIT_ERROR_MESSAGE	(2u * KIB)

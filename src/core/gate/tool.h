@@ -73,4 +73,9 @@ const struct tool *registry_at(const struct registry *r, size_t index); /* sorte
 /* note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
 str tool_model_name(struct arena *a, const struct tool *t);
 
+const char *effect_name(enum op_effect e);
+const char *category_name(enum tool_category c);
+const char *contract_name(enum tool_contract c);
+const char *provider_name(enum tool_provider p);
+
 #endif
