@@ -98,8 +98,7 @@ struct engine {
 	 */
 	status (*settle)(struct ctx *cx, struct tx *tx);
 
-	/* Prepares every statement of db->catalog on every connection, also on those opened later.
-	 * E_SCHEMA: a statement does not fit; the message names it. */
+	/* Prepares every statement of db->catalog on every connection, also on those opened later. */
 	status (*prepare)(struct ctx *cx, struct db *db);
 
 	/* --- called inside tx_call --- */
