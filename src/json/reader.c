@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "json/swar.h"
 
@@ -92,6 +93,7 @@ new_node(struct reader *r, struct json **out_node)
 {
 	if (r->spare == r->spare_end)
 		TRY(take_block(r));
+	CHECK(r->spare != NULL);
 	*out_node = r->spare++;
 	return OK;
 }
