@@ -115,7 +115,10 @@ status db_schema(struct ctx *cx, struct db_schema *out) MUST_USE;
  */
 status db_migrate(struct ctx *cx, int *out_applied) MUST_USE;
 
-/* Prepares every statement against the schema, on every connection: a statement that does not fit fails here.
+/*
+ * Prepares every statement against the schema, on every connection.
+ *
+ * E_SCHEMA  a statement does not fit; the message names it
  */
 status db_prepare(struct ctx *cx) MUST_USE;
 

@@ -374,10 +374,10 @@ sqlite_script(struct ctx *cx, struct tx *tx, const struct migration *m)
 	return rc == SQLITE_OK ? OK : connection_fail(cx, c, rc);
 }
 
-sqlite3 *
-sqlite_writer_handle(struct db *db)
+struct writer *
+sqlite_writer(struct db *db)
 {
-	return self(db)->writer.connection.handle;
+	return &self(db)->writer;
 }
 
 const struct engine engine_sqlite = {

@@ -48,7 +48,7 @@ int connection_do(struct connection *c, enum verb v) MUST_USE;
 /* Describes SQLite's code (and the connection's last message) as a status. */
 status connection_fail(struct ctx *cx, struct connection *c, int code) MUST_USE;
 
-/* E_INTERNAL  the statement does not fit the schema */
+/* E_SCHEMA  the statement does not fit the schema */
 status connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s) MUST_USE;
 
 /* As in struct engine. */
@@ -73,7 +73,7 @@ struct job;
 struct writer {
 	struct db *db;
 	struct connection connection; /* the thread's, from writer_start to writer_stop */
-	size_t batch_max;
+	size_t batch_max, queue_max;
 	int checkpoint_frames; /* in the log, after which it is copied into the file; set before the start */
 
 	pthread_t thread;
@@ -107,7 +107,7 @@ void wait_init(pthread_cond_t *c);
 /* Waits for c, at most until cx->deadline_us. False where that has passed. */
 bool wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m);
 
-/* For tests: the writer's connection. To be used inside a transaction only, by its function. */
-sqlite3 *sqlite_writer_handle(struct db *db);
+/* For tests. Its connection may be used by a transaction's function only. */
+struct writer *sqlite_writer(struct db *db);
 
 #endif

@@ -207,14 +207,14 @@ connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s)
 		return OK;
 	rc = sqlite3_prepare_v3(c->handle, s->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
 	if (rc == SQLITE_ERROR)
-		return fail(cx, E_INTERNAL, "statement %s does not fit the schema: %s", s->name,
+		return fail(cx, E_SCHEMA, "statement %s does not fit the schema: %s", s->name,
 			sqlite3_errmsg(c->handle));
 	if (rc != SQLITE_OK)
 		return connection_fail(cx, c, rc);
 	if (sqlite3_column_count(stmt) != s->columns || sqlite3_bind_parameter_count(stmt) != s->params) {
 		(void)sqlite3_finalize(stmt);
 		return fail(
-			cx, E_INTERNAL, "statement %s has other columns or parameters than it says", s->name);
+			cx, E_SCHEMA, "statement %s has other columns or parameters than it says", s->name);
 	}
 	c->statements[s->index] = stmt;
 	return OK;

@@ -64,7 +64,7 @@ bool
 wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
 {
 	int64_t left_us = cx->deadline_us - clock_mono_us();
-	struct timespec until;
+	struct timespec t;
 
 	if (!cx->deadline_us) {
 		CHECK(pthread_cond_wait(c, m) == 0);
@@ -72,12 +72,12 @@ wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
 	}
 	if (left_us <= 0)
 		return false;
-	CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
-	until.tv_sec += (time_t)(left_us / SECOND_US);
-	until.tv_nsec += (long)(left_us % SECOND_US) * 1000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	(void)pthread_cond_timedwait(c, m, &until);
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
+	t.tv_sec += (time_t)(left_us / SECOND_US);
+	t.tv_nsec += (long)(left_us % SECOND_US) * 1000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	(void)pthread_cond_timedwait(c, m, &t);
 	return true; /* or too late: the next call says so */
 }
 
@@ -361,6 +361,7 @@ writer_start(struct writer *w, struct db *db, size_t batch_max)
 {
 	w->db = db;
 	w->batch_max = batch_max;
+	w->queue_max = LIMIT_TX_QUEUE;
 	CHECK(pthread_mutex_init(&w->mutex, NULL) == 0);
 	wait_init(&w->arrived);
 	CHECK(pthread_create(&w->thread, NULL, write_batches, w) == 0);
@@ -385,7 +386,7 @@ queue_and_wait(struct writer *w, struct job *job)
 {
 	scoped_lock held = lock(&w->mutex);
 
-	if (w->waiting == LIMIT_TX_QUEUE)
+	if (w->waiting >= w->queue_max)
 		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
 	enqueue(w, job);
 	CHECK(pthread_cond_signal(&w->arrived) == 0);
