@@ -69,10 +69,18 @@
 #define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
 
 /* --- schema --- */
-#define LIMIT_SCHEMA_DEPTH  128u       /* nested schema applications on one value */
-#define LIMIT_SCHEMA_ISSUES 50u	       /* issues reported of one document */
-#define LIMIT_SCHEMA_STEPS  5000000u   /* keyword checks for one document: $ref bombs end here */
-#define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
+#define LIMIT_SCHEMA_DEPTH   128u	 /* nested schema applications on one value */
+#define LIMIT_SCHEMA_ISSUES  50u	 /* issues reported of one document */
+#define LIMIT_SCHEMA_STEPS   5000000u	 /* keyword checks for one document: $ref bombs end here */
+#define LIMIT_REGEX_BYTES    (4u * KIB)	 /* a pattern's source */
+#define LIMIT_SCHEMA_NESTING 1000u	 /* nested applications in all: bounds the stack */
+#define LIMIT_SCHEMA_BYTES   (64u * MIB) /* one compiled schema, and the scratch of one check */
+#define LIMIT_SCHEMA_LOOKUPS                                                                                 \
+	20000000u		    /* links followed while compiling: many $refs into long lists end here */
+#define LIMIT_SCHEMA_NAMES    1000u /* $id and anchors of one schema: they are looked up one by one */
+#define LIMIT_SCHEMA_PATTERNS 500u  /* regular expressions of one schema: each may take LIMIT_REGEX_MEMORY */
+#define LIMIT_REGEX_MEMORY    (1u * MIB) /* one compiled pattern with its caches */
+#define LIMIT_URI_BYTES	      (2u * KIB) /* a URI in a schema */
 
 /* --- audit --- */
 #define LIMIT_CHECKPOINT (64u * KIB) /* three lines and the signatures of many witnesses */

@@ -206,7 +206,7 @@ walk_param(struct search *s, const struct http_node *n, str text, size_t depth)
 	s->match->params[s->params++] = text;
 	if (walk(s, n, depth))
 		return true;
-	s->params--;
+	s->match->params[--s->params] = (str){ 0 };
 	return false;
 }
 

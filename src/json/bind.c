@@ -179,7 +179,7 @@ put_value(struct binding *b, const struct json *value)
 			complain(b, "must be a string, not %s", json_type_name(value->type));
 		break;
 	case FIELD_TYPE_JSON:
-		memcpy(place(b), &value, sizeof(value));
+		memcpy(place(b), &value, sizeof(void *));
 		break;
 	case FIELD_TYPE_BLOB:
 	case FIELD_TYPE_END:

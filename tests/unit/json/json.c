@@ -222,6 +222,8 @@ a_name_twice_is_refused_in_objects_of_any_size(void **state)
 
 	(void)state;
 	refuses("{\"a\":1,\"\\u0061\":2}", "line 1, column 16: an object has a name twice: a");
+	becomes("{\"a-b\":1,\"a+b\":2,\"a/b\":3}",
+		"{\"a-b\":1,\"a+b\":2,\"a/b\":3}"); /* alike, not the same */
 	refuses("{\"\":1,\"\":2}", "line 1, column 9: an object has a name twice: ");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		UNIT(u);

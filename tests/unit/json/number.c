@@ -152,6 +152,7 @@ doubles_print_as_rfc_8785_says(void **state)
 		/* ours: powers of two whose nearest 16 digits would be read as the neighbour below */
 		{ 0x3d30000000000000, "5.684341886080802e-14" },
 		{ 0x0010000000000000, "2.2250738585072014e-308" },
+		{ 0xc045000000000000, "-42" },
 		{ 0x3ff8000000000000, "1.5" },
 		{ 0xc05edccccccccccd, "-123.45" },
 	};
