@@ -58,12 +58,14 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 		TRY(make_slots(cx, c));
 		TRY(take(cx, c, now_us, &taken));
 	}
-	TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id), INT(now_us - WINDOW_US)));
+	TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id),
+		INT(now_us - WINDOW_US)));
 	b.left = b.cap > used.count ? b.cap - used.count : 0;
 	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;
 	*out = b;
 	if (!taken)
-		return fail(cx, E_RATE_LIMITED, "%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s",
+		return fail(cx, E_RATE_LIMITED,
+			"%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s",
 			b.cap, (b.reset_us - now_us + SECOND_US - 1) / SECOND_US);
 	return OK;
 }

@@ -46,7 +46,8 @@ permission_load(struct ctx *cx, const struct caller *c, struct permission_snapsh
 	return OK;
 }
 
-/* The verb of a tool's own name: "flag.delete" counts as delete_*, "note_create" and "create_note" as create_* (TL-6). */
+/* The verb of a tool's own name: "flag.delete" counts as delete_*, "note_create" and "create_note" as
+ * create_* (TL-6). */
 static bool
 has_verb(const struct tool *t, const char *const *verbs)
 {

@@ -36,7 +36,8 @@ is_name(str name)
 
 		if (c == '.')
 			dots++;
-		else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
+		else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+				 c == '_' || c == '-'))
 			return false;
 	}
 	return name.len > 0 && name.len <= LIMIT_TOOL_NAME && (dots == 1 || str_starts(name, STR("mcp__")));
@@ -114,7 +115,8 @@ check_collisions(struct ctx *cx, const struct registry *r)
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (str_eq(r->tools[i].model_name, r->tools[j].model_name))
-				return fail(cx, E_INVALID, "tools %s and %s would have the same name for a model",
+				return fail(cx, E_INVALID,
+					"tools %s and %s would have the same name for a model",
 					r->tools[j].tool->name, r->tools[i].tool->name);
 	return OK;
 }
@@ -226,7 +228,9 @@ registry_at(const struct registry *r, size_t index)
 const char *
 effect_name(enum op_effect e)
 {
-	static const char *const names[] = { [OP_READ] = "read", [OP_MUTATE] = "mutate", [OP_DESTRUCTIVE] = "destructive" };
+	static const char *const names[] = {
+		[OP_READ] = "read", [OP_MUTATE] = "mutate", [OP_DESTRUCTIVE] = "destructive"
+	};
 
 	return names[e];
 }
@@ -234,7 +238,9 @@ effect_name(enum op_effect e)
 const char *
 category_name(enum tool_category c)
 {
-	static const char *const names[] = { [TOOL_CATEGORY_A] = "A", [TOOL_CATEGORY_B] = "B", [TOOL_CATEGORY_C] = "C" };
+	static const char *const names[] = {
+		[TOOL_CATEGORY_A] = "A", [TOOL_CATEGORY_B] = "B", [TOOL_CATEGORY_C] = "C"
+	};
 
 	return names[c];
 }
@@ -242,8 +248,11 @@ category_name(enum tool_category c)
 const char *
 contract_name(enum tool_contract c)
 {
-	static const char *const names[] = { [TOOL_TRANSACTIONAL] = "transactional", [TOOL_IDEMPOTENT] = "idempotent",
-		[TOOL_KEYED] = "keyed", [TOOL_PROBE] = "probe", [TOOL_BLIND] = "blind" };
+	static const char *const names[] = { [TOOL_TRANSACTIONAL] = "transactional",
+		[TOOL_IDEMPOTENT] = "idempotent",
+		[TOOL_KEYED] = "keyed",
+		[TOOL_PROBE] = "probe",
+		[TOOL_BLIND] = "blind" };
 
 	return names[c];
 }
@@ -251,7 +260,9 @@ contract_name(enum tool_contract c)
 const char *
 provider_name(enum tool_provider p)
 {
-	static const char *const names[] = { [TOOL_BUILTIN] = "builtin", [TOOL_MCP] = "mcp", [TOOL_WEBHOOK] = "webhook" };
+	static const char *const names[] = {
+		[TOOL_BUILTIN] = "builtin", [TOOL_MCP] = "mcp", [TOOL_WEBHOOK] = "webhook"
+	};
 
 	return names[p];
 }
