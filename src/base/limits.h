@@ -54,7 +54,7 @@
 #define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
 #define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
 #define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
-#define LIMIT_DB_PARAMS	  32u
+#define LIMIT_DB_PARAMS	  48u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
 /* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers

@@ -27,6 +27,7 @@ static status
 add_diff(struct ctx *cx, struct json *change, const struct tool_result *r, unsigned *found)
 {
 	struct json *list = json_new_array(cx->arena);
+	struct json **tail = &list->child; /* json_add_item walks, and there may be many */
 	struct diff d;
 
 	TRY(diff_make(cx, r->before, r->after, &d));
@@ -40,7 +41,9 @@ add_diff(struct ctx *cx, struct json *change, const struct tool_result *r, unsig
 		if (d.changes[i].after)
 			json_add_member(
 				one, STR("after"), visible_json(cx->arena, d.changes[i].after, found));
-		json_add_item(list, one);
+		*tail = one;
+		tail = &one->next;
+		list->count++;
 	}
 	json_add_member(change, STR("diff"), list);
 	return OK;
