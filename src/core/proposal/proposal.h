@@ -49,12 +49,12 @@ struct proposal {
 	int64_t votes_needed;
 	bool four_eyes;
 	int64_t policy_version;
-	str provenance;	     /* JSON: prompt version and hash, model, provider */
+	str provenance; /* JSON: prompt version and hash, model, provider */
 	str idempotency_key;
-	str request_hash;    /* of everything that was asked, for a replay */
-	str salt;	     /* of the nonce */
-	str minted_id;	     /* the id a created thing will get */
-	int64_t minted_at;   /* the time it will be given */
+	str request_hash;  /* of everything that was asked, for a replay */
+	str salt;	   /* of the nonce */
+	str minted_id;	   /* the id a created thing will get */
+	int64_t minted_at; /* the time it will be given */
 	int64_t created_at, expires_at, resolved_at;
 	str applier_id, applied_audit_id, result, error;
 	int64_t applied_version;

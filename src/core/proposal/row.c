@@ -82,13 +82,14 @@ number(struct ctx *cx, int64_t n)
 static str
 seal(struct ctx *cx, const struct proposal *p)
 {
-	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool, number(cx, p->tool_version), p->effect,
-		p->proposer_id, p->proposer_kind, p->delegator_id, p->token_id, p->payload_hash, p->view_hash, p->risk,
-		p->environment_id, p->resource_type, p->resource_key, number(cx, p->votes_needed), number(cx, p->four_eyes),
-		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id, number(cx, p->minted_at),
-		number(cx, p->created_at), number(cx, p->expires_at), p->applier_id, p->applied_audit_id,
-		number(cx, p->applied_version), secret_hash(cx->arena, p->result), secret_hash(cx->arena, p->error),
-		number(cx, p->resolved_at) };
+	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
+		number(cx, p->tool_version), p->effect, p->proposer_id, p->proposer_kind, p->delegator_id,
+		p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id, p->resource_type,
+		p->resource_key, number(cx, p->votes_needed), number(cx, p->four_eyes),
+		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id,
+		number(cx, p->minted_at), number(cx, p->created_at), number(cx, p->expires_at), p->applier_id,
+		p->applied_audit_id, number(cx, p->applied_version), secret_hash(cx->arena, p->result),
+		secret_hash(cx->arena, p->error), number(cx, p->resolved_at) };
 
 	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
 }
@@ -96,7 +97,8 @@ seal(struct ctx *cx, const struct proposal *p)
 static status
 tampered(struct ctx *cx, str id)
 {
-	return fail(cx, E_TAMPERED, "proposal %.*s was changed outside of Countersign; nothing was done", STR_ARG(id));
+	return fail(cx, E_TAMPERED, "proposal %.*s was changed outside of Countersign; nothing was done",
+		STR_ARG(id));
 }
 
 static status
@@ -157,13 +159,15 @@ row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
 	p->mac = seal(cx, p);
-	return db_run(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id), TEXT(p->state_name),
-		TEXT(p->tool), INT(p->tool_version), TEXT(p->effect), TEXT(p->proposer_id), TEXT(p->proposer_kind),
-		or_null(p->delegator_id), or_null(p->token_id), TEXT(p->transport), TEXT(p->payload), TEXT(p->payload_hash),
-		TEXT(p->card), TEXT(p->view_hash), TEXT(p->summary), TEXT(p->risk), or_null(p->environment_id),
+	return db_run(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
+		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
+		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
+		TEXT(p->transport), TEXT(p->payload), TEXT(p->payload_hash), TEXT(p->card),
+		TEXT(p->view_hash), TEXT(p->summary), TEXT(p->risk), or_null(p->environment_id),
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
-		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key), TEXT(p->request_hash),
-		TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at), INT(p->created_at), INT(p->expires_at), TEXT(p->mac));
+		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
+		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac));
 }
 
 status
@@ -177,9 +181,10 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 	next.state_name = str_of(proposal_state_name(next.state));
 	next.mac = seal(cx, &next);
 	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
-		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL, or_null(next.applier_id),
-		or_null(next.applied_audit_id), next.applied_version ? INT(next.applied_version) : NIL,
-		or_null(next.result), or_null(next.error), TEXT(next.mac)));
+		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
+		or_null(next.applier_id), or_null(next.applied_audit_id),
+		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
+		or_null(next.error), TEXT(next.mac)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
@@ -259,14 +264,16 @@ weigh(struct ctx *cx, const struct proposal *p, str rule, struct vote *v)
 }
 
 status
-row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, size_t *out_count, int64_t *out_valid)
+row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, size_t *out_count,
+	int64_t *out_valid)
 {
 	const struct tool *t = tool_find(cx->tools, p->tool);
 	struct vote *votes;
 	size_t count;
 	int64_t valid = 0;
 
-	TRY(db_all(cx, SQL_PROPOSAL_VOTES, vote_columns, sizeof(*votes), &votes, &count, TEXT(p->org_id), TEXT(p->id)));
+	TRY(db_all(cx, SQL_PROPOSAL_VOTES, vote_columns, sizeof(*votes), &votes, &count, TEXT(p->org_id),
+		TEXT(p->id)));
 	for (size_t i = 0; i < count; i++) {
 		/* of a tool that is gone nobody can approve anything */
 		if (t)
@@ -282,6 +289,7 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 status
 row_add_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 {
-	return db_run(cx, SQL_PROPOSAL_VOTE, TEXT(p->org_id), TEXT(p->id), TEXT(v->person_id), TEXT(v->decision),
-		or_null(v->reason), TEXT(v->view_hash), INT(v->via_token), INT(v->voted_at), TEXT(seal_vote(cx, p, v)));
+	return db_run(cx, SQL_PROPOSAL_VOTE, TEXT(p->org_id), TEXT(p->id), TEXT(v->person_id),
+		TEXT(v->decision), or_null(v->reason), TEXT(v->view_hash), INT(v->via_token),
+		INT(v->voted_at), TEXT(seal_vote(cx, p, v)));
 }

@@ -2,8 +2,9 @@
 /*
  * row: a stored proposal and its votes, loaded under lock and verified. Private to core/proposal.
  *
- * What the database gives back is trusted only after its MAC (a key the database does not have), the payload's hash and the
- * card's hash have been checked: a row that was edited, or a vote that was forged, is E_TAMPERED before it is acted on.
+ * What the database gives back is trusted only after its MAC (a key the database does not have), the
+ * payload's hash and the card's hash have been checked: a row that was edited, or a vote that was forged, is
+ * E_TAMPERED before it is acted on.
  */
 #ifndef CORE_PROPOSAL_ROW_H
 #define CORE_PROPOSAL_ROW_H
