@@ -11,32 +11,16 @@
 #include "base/limits.h"
 #include "db/db.h"
 
+#include "commit.sql.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 
-/* The statement is the one that bench/commit.py gives to pgbench. */
-static const struct sql insert = {
-	.name = "bench_insert",
-	.sqlite = "INSERT INTO bench_row (client, n, body) VALUES (?1, ?2, ?3)",
-	.postgres = "INSERT INTO bench_row (client, n, body) VALUES ($1, $2, $3)",
-	.params = 3,
-	.writes = true,
-};
-static const struct migration step = {
-	.version = 1,
-	.min_compatible = 1,
-	.name = "bench",
-	.sqlite =
-		"CREATE TABLE bench_row (id INTEGER PRIMARY KEY, client INTEGER NOT NULL, n INTEGER NOT NULL,"
-		" body TEXT NOT NULL) STRICT;",
-	.postgres = "CREATE TABLE bench_row (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-		    " client bigint NOT NULL, n bigint NOT NULL, body text NOT NULL);",
-};
-static const struct sql *const statements[] = { &insert };
-static const struct db_catalog catalog = {
-	.sql = statements, .sql_count = 1, .migrations = &step, .migration_count = 1
-};
+/* Generated from commit.sql and migrations/. */
+extern const struct sql *const commit_sql_all[];
+extern const size_t commit_sql_count, commit_migration_count;
+extern const struct migration commit_migrations[];
 
 #define BODY_BYTES 200
 #define MOST	   64
@@ -53,8 +37,8 @@ put(struct ctx *cx, void *arg)
 	static const char body[BODY_BYTES] = { [0 ... BODY_BYTES - 1] = 'x' };
 	const struct client *c = arg;
 
-	return db_run(
-		cx, &insert, INT(c->number), INT(c->done), TEXT(((str){ .ptr = body, .len = BODY_BYTES })));
+	return db_run(cx, SQL_COMMIT_INSERT, INT(c->number), INT(c->done),
+		TEXT(((str){ .ptr = body, .len = BODY_BYTES })));
 }
 
 static void *
@@ -113,6 +97,12 @@ run(struct ctx *cx, const struct db_options *options, int clients, int64_t secon
 int
 main(int argc, char **argv)
 {
+	const struct db_catalog catalog = {
+		.sql = commit_sql_all,
+		.sql_count = commit_sql_count,
+		.migrations = commit_migrations,
+		.migration_count = commit_migration_count,
+	};
 	struct db_options options = { .create = true, .catalog = &catalog };
 	int64_t clients, seconds, batch;
 	struct arena arena;

@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * app: the program as a whole: its settings and what runs. One per process,
- * made by main, reached by cx->app.
+ * made by main, reached by cx->app. While the server runs only `draining` and
+ * the figures change, and those are atomic.
  */
 #ifndef APP_APP_H
 #define APP_APP_H
 
 #include "app/config.h"
+#include "app/figures.h"
+#include "core/op.h"
 #include "face/cli/cli.h"
 
+#include <stdatomic.h>
+
 #define PROGRAM "countersign"
+
+struct http_server;
 
 struct app {
 	struct config config;
 	int64_t started_us; /* clock_now_us when the process began */
+	struct db *db;	    /* open while a command needs it */
+
+	/* while serving */
+	struct http_server *server;
+	str openapi; /* the text of /openapi.json: the table does not change */
+	struct figures figures;
+	atomic_bool draining; /* a stop has been asked for */
 };
+
+/* All operations of the program (modules.c), ended by NULL. */
+extern const struct op *const app_ops[];
 
 /* --- commands.c --- */
 
@@ -27,5 +44,11 @@ status command_run(struct ctx *cx, char *const *words, char *const *env) MUST_US
 
 /* Writes all of the text to standard output. E_UNAVAILABLE where it cannot be written. */
 status app_print(struct ctx *cx, const struct buf *b) MUST_USE;
+
+/* --- the commands that have their own file --- */
+status run_serve(struct ctx *cx, const struct cli_call *call);
+status run_doctor(struct ctx *cx, const struct cli_call *call);
+status run_init(struct ctx *cx, const struct cli_call *call);
+status run_migrate(struct ctx *cx, const struct cli_call *call);
 
 #endif

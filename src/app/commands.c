@@ -155,15 +155,66 @@ static const struct cli_flag json_flag[] = {
 	{ .name = "json", .doc = "Print one JSON object, for programs." },
 	{ 0 },
 };
+static const struct cli_flag init_flags[] = {
+	{ .name = "name",
+		.value = "NAME",
+		.fallback = "Countersign",
+		.doc = "What people see as the installation's name." },
+	{ .name = "json", .doc = "Print one JSON object, for programs; an error too." },
+	{ 0 },
+};
 static const struct cli_flag help_flags[] = {
 	{ .name = "markdown", .doc = "With `settings`: as docs/settings.md has them." },
 	{ 0 },
 };
 
 const struct cli_command commands[] = {
+	{ .name = "serve",
+		.summary = "Run the server.",
+		.doc = "Opens the database (and brings its schema up to date), listens, and says where when "
+		       "it is ready.\n"
+		       "\n"
+		       "SIGTERM or SIGINT stops it: what was accepted is finished first, a second signal "
+		       "ends it at "
+		       "once. SIGHUP reads the TLS certificate again. The log goes to standard error, one "
+		       "event a line.",
+		.examples =
+			"serve\tSQLite in ./data, at http://127.0.0.1:7700\n"
+			"serve --listen 127.0.0.1:8080 --data /var/lib/countersign\tanother port and place\n"
+			"serve --database postgres://countersign@db.example/countersign\tPostgreSQL",
+		.where = IN_SERVE,
+		.run = run_serve },
+	{ .name = "init",
+		.summary = "Make a new installation in a database.",
+		.doc = "Brings the schema up to date and makes the installation, once: a second time it says "
+		       "already_exists, changes nothing and ends with 1.\n"
+		       "\n"
+		       "With --json it prints {\"installationId\", \"createdAt\"}. There are no accounts in "
+		       "this version; "
+		       "they come with the kernel, and init will make the first ones.",
+		.examples = "init --data /var/lib/countersign\ta new installation on SQLite",
+		.flags = init_flags,
+		.where = IN_INIT,
+		.run = run_init },
+	{ .name = "migrate",
+		.summary = "Bring the database's schema up to date.",
+		.doc = "Says which version the schema had and has. `serve` does this too; it is here for "
+		       "those who "
+		       "want it to happen at a time of their own.",
+		.where = IN_MIGRATE,
+		.run = run_migrate },
+	{ .name = "doctor",
+		.summary = "Check what it stands on, and say what to do.",
+		.doc = "Looks at the data directory, the disk, the database, the address, the clock and the "
+		       "kernel, and changes "
+		       "nothing. Ends with 1 where something fails; a warning is not a failure.",
+		.flags = json_flag,
+		.where = IN_DOCTOR,
+		.run = run_doctor },
 	{ .name = "version",
 		.summary = "Say which version this is.",
-		.doc = "Prints the version.",
+		.doc = "Prints the version; with --json also the compiler and whether fault points are "
+		       "compiled in.",
 		.flags = json_flag,
 		.run = run_version },
 	{ .name = "faults",

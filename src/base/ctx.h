@@ -14,8 +14,11 @@
 
 struct app;
 struct caller;
+struct credential;
 struct db;
+struct event_hub;
 struct keys;
+struct registry;
 struct tx;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
@@ -32,14 +35,17 @@ struct error {
 
 struct ctx {
 	struct arena *arena;
-	struct db *db;		     /* NULL where there is none (command line, most unit tests) */
-	struct app *app;	     /* the program as a whole: settings, figures. NULL where there is none */
-	struct tx *tx;		     /* the transaction or read we are in, NULL outside */
-	const struct caller *caller; /* who is asking (core/ident); NULL: nobody, or the system itself */
-	const struct keys
-		*keys;	     /* the secrets outside the database (core/keys.h); NULL where there are none */
-	str request_id;	     /* for the log */
-	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
+	struct db *db;	 /* NULL where there is none (command line, most unit tests) */
+	struct app *app; /* the program as a whole: settings, figures. NULL where there is none */
+	struct tx *tx;	 /* the transaction or read we are in, NULL outside */
+	/* the kernel's (core/); NULL where there is none */
+	const struct credential *credential; /* what came with the request */
+	const struct caller *caller;	     /* who it is; set by op_run inside the transaction */
+	const struct keys *keys;	     /* the secrets outside the database */
+	const struct registry *tools;	     /* what can be asked for */
+	struct event_hub *events;	     /* who wants to hear */
+	str request_id;			     /* for the log */
+	int64_t deadline_us;		     /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
 };
 

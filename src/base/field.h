@@ -35,10 +35,10 @@ struct field {
 	const char *name; /* the member's name, snake_case */
 	enum field_type type;
 	size_t offset;
-	bool need;		    /* absent or null is an error */
-	int64_t min, max;	    /* INT: the value; TEXT: the length in bytes; both 0: not bounded;
-				       max below min: no upper bound */
-	const char *doc;	    /* one sentence */
+	bool need;	  /* absent is an error, and so is null, except for JSON: there it is a value */
+	int64_t min, max; /* INT: the value; TEXT: the length in bytes; both 0: not bounded;
+			     max below min: no upper bound */
+	const char *doc;  /* one sentence */
 	const char *const *choices; /* TEXT: the only values, NULL-terminated; NULL: any */
 };
 

@@ -38,6 +38,15 @@
 #define LIMIT_HTTP_SEND_SECONDS	      30u	   /* an answer the client does not take */
 #define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
+#define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
+#define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
+#define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
+#define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
+#define LIMIT_HTTP_PIPELINE	      (64u * KIB) /* read ahead of the request being answered */
+#define LIMIT_HTTP_LINGER_SECONDS     2u  /* an answer to a request not read to its end may take to arrive */
+#define LIMIT_HTTP_HEARTBEAT_SECONDS  15u /* proxies give up a silent stream after 30 to 60 */
+#define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
+#define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
@@ -60,10 +69,18 @@
 #define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
 
 /* --- schema --- */
-#define LIMIT_SCHEMA_DEPTH  128u       /* nested schema applications on one value */
-#define LIMIT_SCHEMA_ISSUES 50u	       /* issues reported of one document */
-#define LIMIT_SCHEMA_STEPS  5000000u   /* keyword checks for one document: $ref bombs end here */
-#define LIMIT_REGEX_BYTES   (4u * KIB) /* a pattern's source */
+#define LIMIT_SCHEMA_DEPTH   128u	 /* nested schema applications on one value */
+#define LIMIT_SCHEMA_ISSUES  50u	 /* issues reported of one document */
+#define LIMIT_SCHEMA_STEPS   5000000u	 /* keyword checks for one document: $ref bombs end here */
+#define LIMIT_REGEX_BYTES    (4u * KIB)	 /* a pattern's source */
+#define LIMIT_SCHEMA_NESTING 1000u	 /* nested applications in all: bounds the stack */
+#define LIMIT_SCHEMA_BYTES   (64u * MIB) /* one compiled schema, and the scratch of one check */
+#define LIMIT_SCHEMA_LOOKUPS                                                                                 \
+	20000000u		    /* links followed while compiling: many $refs into long lists end here */
+#define LIMIT_SCHEMA_NAMES    1000u /* $id and anchors of one schema: they are looked up one by one */
+#define LIMIT_SCHEMA_PATTERNS 500u  /* regular expressions of one schema: each may take LIMIT_REGEX_MEMORY */
+#define LIMIT_REGEX_MEMORY    (1u * MIB) /* one compiled pattern with its caches */
+#define LIMIT_URI_BYTES	      (2u * KIB) /* a URI in a schema */
 
 /* --- audit --- */
 #define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
@@ -75,7 +92,18 @@
 #define LIMIT_AUDIT_EXPORT  5000u	/* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
 #define LIMIT_AUDIT_SEAL_MS 800		/* how often the sealer looks: a checkpoint is out within two seconds */
 
+/* --- identity --- */
+#define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
+#define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
+#define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
+#define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
+#define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */
+
+/* --- tools --- */
+#define LIMIT_TOOL_NAME 200u /* an upstream's own name stands in it */
+
 /* --- text --- */
+#define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */
 #define LIMIT_ERROR_MESSAGE	(2u * KIB)
 #define LIMIT_LOG_LINE		(8u * KIB)
 #define LIMIT_REQUEST_ID	64u

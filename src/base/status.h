@@ -26,10 +26,16 @@
 	X(E_CONFLICT,          "conflict",              409, -32009, false, "the state has moved on") \
 	X(E_EXISTS,            "already_exists",        409, -32009, false, "something with this name exists already") \
 	X(E_REFERENCED,        "referenced",            409, -32009, false, "something else refers to this, or this refers to nothing") \
+	X(E_DRIFT,             "version_drift",         409, -32009, false, "what would happen is no longer what was shown; propose again") \
+	X(E_APPROVAL,          "approval_required",     409, -32009, false, "this needs more approvals first") \
+	X(E_VIEW,              "view_mismatch",         409, -32009, false, "the card that was decided on is not the stored one; look again") \
+	X(E_IDEMPOTENCY,       "idempotency_collision", 409, -32009, false, "this key was used for another request; use a new one") \
+	X(E_GONE,              "proposal_gone",         410, -32010, false, "the proposal is already resolved") \
 	X(E_TOO_LARGE,         "too_large",             413, -32013, false, "the input is larger than the limit") \
 	X(E_MEDIA_TYPE,        "unsupported_media_type", 415, -32015, false, "the body must be application/json") \
 	X(E_HEAD_TOO_LARGE,    "head_too_large",        431, -32013, false, "the request's head is larger than the limit") \
 	X(E_TIMEOUT,           "timeout",               408, -32008, true,  "the request did not arrive in time") \
+	X(E_RATE_LIMITED,      "rate_limited",          429, -32029, true,  "too many calls; wait and try again") \
 	X(E_INTERNAL,          "internal",              500, -32603, false, "something is wrong on our side; the log has the request id") \
 	X(E_COMMIT_UNKNOWN,    "commit_unknown",        500, -32050, false, "it is not known whether this took effect; look before you repeat it") \
 	X(E_UNAVAILABLE,       "unavailable",           503, -32053, true,  "the service cannot answer right now; nothing was changed") \

@@ -13,12 +13,13 @@
 struct event_hub;
 struct event {
 	str org_id, type, id; /* "proposal.pending", the proposal's id */
-	str data;             /* a small JSON object, metadata only */
+	str data;	      /* a small JSON object, metadata only */
 };
 
 void event_emit(struct ctx *cx, const struct event *e);
 
-/* Waits until an event about id (or the deadline). Returns false on time-out. Spurious wake-ups are fine: look again. */
+/* Waits until an event about id (or the deadline). Returns false on time-out. Spurious wake-ups are fine:
+ * look again. */
 bool event_wait(struct event_hub *hub, str id, int64_t until_mono_us, bool (*gone)(void *), void *arg);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/op.h"
 
+#include "core/ident/rule.h"
 #include "json/bind.h"
 
 size_t
@@ -38,15 +39,6 @@ op_path_key(str *path, str *out_key)
 	return true;
 }
 
-status
-op_allow(struct ctx *cx, const struct op *op)
-{
-	if (op->rule && is(op->rule, RULE_PUBLIC))
-		return OK;
-	return fail(cx, E_UNAUTHENTICATED,
-		"%s needs a credential, and this version has no accounts yet: nobody can call it", op->name);
-}
-
 /* --- is the table right? --- */
 
 static bool
@@ -70,15 +62,10 @@ is_name(const char *name)
 	return *name >= 'a' && *name <= 'z';
 }
 
-/* "public" or three words with dots between them. */
 static bool
 is_rule(const char *rule)
 {
-	size_t dots = 0;
-
-	for (const char *c = rule; *c; c++)
-		dots += *c == '.';
-	return is(rule, RULE_PUBLIC) || dots == 2;
+	return is(rule, RULE_PUBLIC) || is(rule, RULE_ANYBODY) || rule_valid(str_of(rule));
 }
 
 static bool
@@ -102,6 +89,10 @@ problem(const struct op *op)
 		return "its doc is not a sentence";
 	if (!op->rule || !is_rule(op->rule))
 		return "it has no rule";
+	if (!is(op->rule, RULE_PUBLIC) && op->tx == OP_TX_NONE)
+		return "who needs a credential runs in a transaction";
+	if (op->where == OP_INLINE && op->tx != OP_TX_NONE)
+		return "the event loop has no transactions";
 	if (!op->method || !is_method(op->method))
 		return "it has no method";
 	if (!op->path || op->path[0] != '/')

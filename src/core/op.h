@@ -17,11 +17,23 @@
 /* Anybody, signed in or not. Everything else names an access rule (ID-3). */
 #define RULE_PUBLIC "public"
 
+/* Anybody with a valid credential; the operation itself looks at what they may. */
+#define RULE_ANYBODY "anybody"
+
 enum op_effect { OP_READ, OP_MUTATE, OP_DESTRUCTIVE };
 
 enum op_where {
 	OP_WORKER, /* runs on a worker: may use the database */
 	OP_INLINE, /* runs on the event loop: memory only, never blocks */
+};
+
+/* The transaction an operation runs in. Whoever needs a rule runs in one: that is where the caller is
+ * identified. */
+enum op_tx {
+	OP_TX_NONE,   /* public, and opens its own where it needs one */
+	OP_TX_READ,   /* one consistent read */
+	OP_TX_DECIDE, /* writes; the organization's rights cannot change meanwhile */
+	OP_TX_RIGHTS, /* writes what others decide by: rights, policy; nobody decides meanwhile */
 };
 
 struct op {
@@ -32,6 +44,7 @@ struct op {
 	const char *rule;   /* RULE_PUBLIC or "<plugin>.<resource>.<verb>"; NULL refuses everybody */
 	enum op_effect effect;
 	enum op_where where;
+	enum op_tx tx;
 	const struct field *in; /* input: path, query (GET, DELETE) or body members; NULL: none */
 	size_t in_size;
 	const struct field *out; /* members of the answer; NULL: content_type is not JSON */
@@ -59,11 +72,12 @@ bool op_takes_body(const struct op *op);
 bool op_path_key(str *path, str *out_key);
 
 /*
- * May the caller run it? Until there are principals, only what is public.
+ * Runs it as one transaction: locks, who is asking, may they, the work. What it
+ * wrote into out goes where the transaction does not commit or runs again.
  *
- * E_UNAUTHENTICATED  it needs a credential
+ * E_UNAUTHENTICATED E_FORBIDDEN  and whatever run says
  */
-status op_allow(struct ctx *cx, const struct op *op) MUST_USE;
+status op_run(struct ctx *cx, const struct op *op, const void *in, struct json_out *out) MUST_USE;
 
 /*
  * Is every record complete, and are names and paths unique? Asked at start.

@@ -81,6 +81,7 @@ db_stats(const struct db *db, struct db_stats *out)
 		.unknown = atomic_load(&c->unknown),
 		.reconnects = atomic_load(&c->reconnects),
 		.queue_now = atomic_load(&c->queue_now),
+		.round_trips = atomic_load(&c->round_trips),
 	};
 }
 

@@ -78,7 +78,8 @@ struct db_options {
 	int connections;	  /* readers (SQLite) or connections (PostgreSQL) */
 	int batch; /* SQLite: transactions in one commit, at most LIMIT_TX_BATCH; 1: one each; 0: the default
 		    */
-	bool create;			  /* SQLite: make the file where it is missing */
+	int checkpoint; /* SQLite: pages in the log after which it is copied into the file; 0: the default */
+	bool create;	/* SQLite: make the file where it is missing */
 	const struct db_catalog *catalog; /* NULL: the program's own */
 };
 
@@ -114,7 +115,10 @@ status db_schema(struct ctx *cx, struct db_schema *out) MUST_USE;
  */
 status db_migrate(struct ctx *cx, int *out_applied) MUST_USE;
 
-/* Prepares every statement against the schema, on every connection: a statement that does not fit fails here.
+/*
+ * Prepares every statement against the schema, on every connection.
+ *
+ * E_SCHEMA  a statement does not fit; the message names it
  */
 status db_prepare(struct ctx *cx) MUST_USE;
 
@@ -176,7 +180,7 @@ status db_all_args(struct ctx *cx, const struct sql *s, const struct field *fiel
 
 /* --- figures for /metrics --- */
 struct db_stats {
-	int64_t transactions, batches, reruns, unknown, reconnects, queue_now;
+	int64_t transactions, batches, reruns, unknown, reconnects, queue_now, round_trips;
 };
 void db_stats(const struct db *db, struct db_stats *out);
 

@@ -98,7 +98,8 @@ struct engine {
 	 */
 	status (*settle)(struct ctx *cx, struct tx *tx);
 
-	/* Prepares every statement of db->catalog on every connection, also on those opened later. */
+	/* Prepares every statement of db->catalog on every connection, also on those opened later.
+	 * E_SCHEMA: a statement does not fit; the message names it. */
 	status (*prepare)(struct ctx *cx, struct db *db);
 
 	/* --- called inside tx_call --- */

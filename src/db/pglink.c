@@ -268,10 +268,7 @@ hear_queued(struct ctx *cx, struct pglink *l)
 static status
 send_sync(struct ctx *cx, struct pglink *l)
 {
-	if (!PQpipelineSync(l->conn))
-		return lose(cx, l);
-	atomic_fetch_add(&l->db->counters.round_trips, 1);
-	return OK;
+	return PQpipelineSync(l->conn) ? OK : lose(cx, l);
 }
 
 /* One round trip: what was queued, and then the statement s where it is not NULL. */
@@ -279,6 +276,7 @@ static status
 exchange(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sink)
 {
 	TRY(send_sync(cx, l));
+	atomic_fetch_add(&l->db->counters.round_trips, 1);
 
 	status first = hear_queued(cx, l);
 
@@ -456,6 +454,7 @@ prepare_some(struct ctx *cx, struct pglink *l, const struct sql *const *list, si
 			return lose(cx, l);
 	}
 	TRY(send_sync(cx, l));
+	atomic_fetch_add(&l->db->counters.round_trips, 1);
 	first = hear_queued(cx, l);
 	for (size_t i = 0; i < count; i++) {
 		struct error kept = cx->error;

@@ -11,7 +11,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define DEFAULT_READERS 4
+#define DEFAULT_READERS	   4
+#define DEFAULT_CHECKPOINT 1000 /* SQLite's own */
 
 struct reader {
 	struct connection connection;
@@ -169,6 +170,7 @@ sqlite_open(struct ctx *cx, struct db *db, const struct db_options *o)
 	CHECK(pthread_mutex_init(&q->mutex, NULL) == 0);
 	wait_init(&q->returned);
 	db->self = q;
+	q->writer.checkpoint_frames = o->checkpoint > 0 ? o->checkpoint : DEFAULT_CHECKPOINT;
 	writer_start(&q->writer, db, batch_max(o));
 	return OK;
 }
@@ -372,10 +374,10 @@ sqlite_script(struct ctx *cx, struct tx *tx, const struct migration *m)
 	return rc == SQLITE_OK ? OK : connection_fail(cx, c, rc);
 }
 
-sqlite3 *
-sqlite_writer_handle(struct db *db)
+struct writer *
+sqlite_writer(struct db *db)
 {
-	return self(db)->writer.connection.handle;
+	return &self(db)->writer;
 }
 
 const struct engine engine_sqlite = {

@@ -48,7 +48,7 @@ int connection_do(struct connection *c, enum verb v) MUST_USE;
 /* Describes SQLite's code (and the connection's last message) as a status. */
 status connection_fail(struct ctx *cx, struct connection *c, int code) MUST_USE;
 
-/* E_INTERNAL  the statement does not fit the schema */
+/* E_SCHEMA  the statement does not fit the schema */
 status connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s) MUST_USE;
 
 /* As in struct engine. */
@@ -59,6 +59,13 @@ status connection_execute(struct ctx *cx, struct connection *c, const struct sql
  */
 bool connection_lost_transaction(const struct connection *c);
 
+/*
+ * After a COMMIT that failed for want of room, outside a transaction: cuts the log behind the last
+ * committed page and syncs it. What the failed COMMIT left there may look whole to the next recovery, where a
+ * write that broke off met the same bytes of an older page. Gives SQLite's code.
+ */
+int connection_cut_log(struct connection *c) MUST_USE;
+
 /* --- the writer --- */
 
 struct job;
@@ -66,7 +73,8 @@ struct job;
 struct writer {
 	struct db *db;
 	struct connection connection; /* the thread's, from writer_start to writer_stop */
-	size_t batch_max;
+	size_t batch_max, queue_max;
+	int checkpoint_frames; /* in the log, after which it is copied into the file; set before the start */
 
 	pthread_t thread;
 	pthread_mutex_t mutex; /* over all below */
@@ -99,7 +107,7 @@ void wait_init(pthread_cond_t *c);
 /* Waits for c, at most until cx->deadline_us. False where that has passed. */
 bool wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m);
 
-/* For tests: the writer's connection. To be used inside a transaction only, by its function. */
-sqlite3 *sqlite_writer_handle(struct db *db);
+/* For tests. Its connection may be used by a transaction's function only. */
+struct writer *sqlite_writer(struct db *db);
 
 #endif

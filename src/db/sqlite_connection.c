@@ -207,14 +207,14 @@ connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s)
 		return OK;
 	rc = sqlite3_prepare_v3(c->handle, s->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
 	if (rc == SQLITE_ERROR)
-		return fail(cx, E_INTERNAL, "statement %s does not fit the schema: %s", s->name,
+		return fail(cx, E_SCHEMA, "statement %s does not fit the schema: %s", s->name,
 			sqlite3_errmsg(c->handle));
 	if (rc != SQLITE_OK)
 		return connection_fail(cx, c, rc);
 	if (sqlite3_column_count(stmt) != s->columns || sqlite3_bind_parameter_count(stmt) != s->params) {
 		(void)sqlite3_finalize(stmt);
 		return fail(
-			cx, E_INTERNAL, "statement %s has other columns or parameters than it says", s->name);
+			cx, E_SCHEMA, "statement %s has other columns or parameters than it says", s->name);
 	}
 	c->statements[s->index] = stmt;
 	return OK;
@@ -308,4 +308,72 @@ connection_execute(struct ctx *cx, struct connection *c, const struct sql *s, co
 	(void)sqlite3_reset(stmt); /* says again what step said */
 	(void)sqlite3_clear_bindings(stmt);
 	return done;
+}
+
+/* --- the log --- */
+
+/* The head of the log's index, as SQLite documents it (sqlite.org/walformat.html). It is there twice, and
+ * the two are equal when nobody is writing. */
+struct log_index {
+	uint32_t version, unused, change;
+	uint8_t ready, big_endian;
+	uint16_t page_size; /* 1: 65536 */
+	uint32_t frames;    /* of committed transactions */
+	uint32_t rest[7];
+};
+_Static_assert(sizeof(struct log_index) == 48, "the head of the log's index has 48 bytes");
+
+#define LOG_INDEX_VERSION 3007000
+#define LOG_INDEX_BYTES	  32768 /* one region of it */
+#define LOG_HEAD_BYTES	  32
+#define FRAME_HEAD_BYTES  24
+
+static int
+read_log_index(sqlite3_file *file, struct log_index *out)
+{
+	uint32_t words[2][sizeof(*out) / sizeof(uint32_t)];
+	const volatile uint32_t *from;
+	volatile void *map = NULL;
+	int rc = file->pMethods->xShmMap(file, 0, LOG_INDEX_BYTES, 0, &map);
+
+	if (rc != SQLITE_OK || !map)
+		return rc == SQLITE_OK ? SQLITE_PROTOCOL : rc;
+	from = map;
+	for (size_t i = 0; i < sizeof(words) / sizeof(uint32_t); i++)
+		words[i / (sizeof(*out) / sizeof(uint32_t))][i % (sizeof(*out) / sizeof(uint32_t))] = from[i];
+	memcpy(out, words[0], sizeof(*out));
+	return memcmp(words[0], words[1], sizeof(*out)) == 0 && out->ready &&
+			       out->version == LOG_INDEX_VERSION
+		       ? SQLITE_OK
+		       : SQLITE_PROTOCOL;
+}
+
+static int
+cut(sqlite3_file *log, sqlite3_int64 length)
+{
+	sqlite3_int64 now;
+	int rc = log->pMethods->xFileSize(log, &now);
+
+	if (rc != SQLITE_OK || now <= length)
+		return rc;
+	rc = log->pMethods->xTruncate(log, length);
+	return rc == SQLITE_OK ? log->pMethods->xSync(log, SQLITE_SYNC_FULL) : rc;
+}
+
+int
+connection_cut_log(struct connection *c)
+{
+	sqlite3_file *file = NULL, *log = NULL;
+	struct log_index index;
+	sqlite3_int64 frame;
+	int rc = sqlite3_file_control(c->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_file_control(c->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	if (rc == SQLITE_OK)
+		rc = read_log_index(file, &index);
+	if (rc != SQLITE_OK)
+		return rc;
+	frame = FRAME_HEAD_BYTES + (index.page_size == 1 ? 65536 : index.page_size);
+	return cut(log, LOG_HEAD_BYTES + index.frames * frame);
 }

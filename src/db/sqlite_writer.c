@@ -28,9 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Frames in the log after which it is copied into the file; SQLite's own default. */
-#define CHECKPOINT_FRAMES 1000
-
 enum job_state { JOB_WAITING, JOB_TAKEN, JOB_DONE };
 
 /* One transaction that waits for the writer. On its caller's stack. */
@@ -67,7 +64,7 @@ bool
 wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
 {
 	int64_t left_us = cx->deadline_us - clock_mono_us();
-	struct timespec until;
+	struct timespec t;
 
 	if (!cx->deadline_us) {
 		CHECK(pthread_cond_wait(c, m) == 0);
@@ -75,12 +72,12 @@ wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
 	}
 	if (left_us <= 0)
 		return false;
-	CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
-	until.tv_sec += (time_t)(left_us / SECOND_US);
-	until.tv_nsec += (long)(left_us % SECOND_US) * 1000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	(void)pthread_cond_timedwait(c, m, &until);
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
+	t.tv_sec += (time_t)(left_us / SECOND_US);
+	t.tv_nsec += (long)(left_us % SECOND_US) * 1000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	(void)pthread_cond_timedwait(c, m, &t);
 	return true; /* or too late: the next call says so */
 }
 
@@ -212,15 +209,23 @@ die_unknown(struct connection *c, int rc)
 	_exit(EXIT_COMMIT_UNKNOWN);
 }
 
-/* Codes of COMMIT after which certainly nothing was written. The log is written in order and its
- * last frame is the commit, so a full disk is one of them; what comes after that frame is not. */
+/* Codes of COMMIT after which nothing of it is in the log, or can be taken out of it. The log is written in
+ * order and its last frame is the commit, so a full disk is one of them; what comes after that frame is not.
+ */
 static bool
-surely_not_committed(int rc)
+surely_not_committed(struct connection *c, int rc)
 {
-	int primary = rc & 0xff;
-
-	return primary == SQLITE_FULL || primary == SQLITE_INTERRUPT || primary == SQLITE_CONSTRAINT ||
-	       primary == SQLITE_BUSY;
+	switch (rc & 0xff) {
+	case SQLITE_INTERRUPT:
+	case SQLITE_CONSTRAINT:
+	case SQLITE_BUSY:
+		return true;
+	case SQLITE_FULL:
+		roll_back(c);
+		return connection_cut_log(c) == SQLITE_OK;
+	default:
+		return false;
+	}
 }
 
 static enum outcome
@@ -232,9 +237,9 @@ commit(struct connection *c, struct batch *b)
 		rc = SQLITE_IOERR;
 	if (rc == SQLITE_OK)
 		return COMMITTED;
-	if (!surely_not_committed(rc))
-		die_unknown(c, rc);
 	fail_all(b, c, rc);
+	if (!surely_not_committed(c, rc))
+		die_unknown(c, rc);
 	return BROKEN;
 }
 
@@ -329,9 +334,9 @@ run_batch(struct writer *w)
 
 /* After the answers, so that nobody waits for it. What fails here is tried again next time. */
 static void
-checkpoint(struct connection *c)
+checkpoint(const struct writer *w, struct connection *c)
 {
-	if (c->wal_frames < CHECKPOINT_FRAMES)
+	if (c->wal_frames < w->checkpoint_frames)
 		return;
 	(void)sqlite3_wal_checkpoint_v2(c->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	c->wal_frames = 0;
@@ -344,7 +349,7 @@ write_batches(void *arg)
 
 	while (await(w)) {
 		run_batch(w);
-		checkpoint(&w->connection);
+		checkpoint(w, &w->connection);
 	}
 	return NULL;
 }
@@ -356,6 +361,7 @@ writer_start(struct writer *w, struct db *db, size_t batch_max)
 {
 	w->db = db;
 	w->batch_max = batch_max;
+	w->queue_max = LIMIT_TX_QUEUE;
 	CHECK(pthread_mutex_init(&w->mutex, NULL) == 0);
 	wait_init(&w->arrived);
 	CHECK(pthread_create(&w->thread, NULL, write_batches, w) == 0);
@@ -380,7 +386,7 @@ queue_and_wait(struct writer *w, struct job *job)
 {
 	scoped_lock held = lock(&w->mutex);
 
-	if (w->waiting == LIMIT_TX_QUEUE)
+	if (w->waiting >= w->queue_max)
 		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
 	enqueue(w, job);
 	CHECK(pthread_cond_signal(&w->arrived) == 0);

@@ -179,7 +179,7 @@ put_value(struct binding *b, const struct json *value)
 			complain(b, "must be a string, not %s", json_type_name(value->type));
 		break;
 	case FIELD_TYPE_JSON:
-		memcpy(place(b), &value, sizeof(value));
+		memcpy(place(b), &value, sizeof(void *));
 		break;
 	case FIELD_TYPE_BLOB:
 	case FIELD_TYPE_END:
@@ -212,11 +212,11 @@ refuse_unknown(struct ctx *cx, const struct field *fields, str key)
 		arena_printf(cx->arena, "is not a known member; accepted: %.*s", STR_ARG(accepted)));
 }
 
-/* null is the same as absent, except where any document is taken. */
+/* null is the same as absent, except where any document is taken: there it is one. */
 static bool
 is_absent(const struct field *f, const struct json *value)
 {
-	return !value || (value->type == JSON_NULL && (f->need || f->type != FIELD_TYPE_JSON));
+	return !value || (value->type == JSON_NULL && f->type != FIELD_TYPE_JSON);
 }
 
 static size_t

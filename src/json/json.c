@@ -99,6 +99,7 @@ equal_sorted(const struct json *a, const struct json *b)
 	arena_init(&scratch, SIZE_MAX);
 	in_a = json_sorted(&scratch, a);
 	in_b = json_sorted(&scratch, b);
+	CHECK(in_a && in_b);
 	for (uint32_t i = 0; i < a->count && equal; i++)
 		equal = str_eq(in_a[i]->key, in_b[i]->key) && json_equal(in_a[i], in_b[i]);
 	arena_done(&scratch);

@@ -41,6 +41,9 @@ struct json {
  */
 status json_parse(struct ctx *cx, str text, struct json **out_doc) MUST_USE;
 
+/* The same, but \u0000 may stand in a string: for documents that are only looked at, never kept. */
+status json_parse_any(struct ctx *cx, str text, struct json **out_doc) MUST_USE;
+
 /* The member called key, or NULL (also where o is not an object). */
 const struct json *json_get(const struct json *o, str key);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "json/swar.h"
 
@@ -12,6 +13,7 @@ struct reader {
 	const char *start, *at, *end;
 	struct json *spare, *spare_end; /* nodes taken from the arena and not used yet */
 	uint32_t nodes;
+	bool allow_nul; /* json_parse_any */
 };
 
 /* What stands at a place of the text, for a message. */
@@ -92,6 +94,7 @@ new_node(struct reader *r, struct json **out_node)
 {
 	if (r->spare == r->spare_end)
 		TRY(take_block(r));
+	CHECK(r->spare != NULL);
 	*out_node = r->spare++;
 	return OK;
 }
@@ -155,7 +158,7 @@ decode_unicode(struct reader *r, const char **from, const char *end, char **to)
 
 	if (!code_unit(p, end, &c))
 		return bad(r, p, "\\u needs four hexadecimal digits", STR(""));
-	if (c == 0)
+	if (c == 0 && !r->allow_nul)
 		return bad(r, p, "\\u0000 is not accepted in text", STR(""));
 	p += 6;
 	if (c >= 0xd800 && c <= 0xdfff) {
@@ -478,11 +481,13 @@ read_value(struct reader *r, struct json *value, unsigned depth)
 	}
 }
 
-status
-json_parse(struct ctx *cx, str text, struct json **out_doc)
+static status
+parse(struct ctx *cx, str text, bool allow_nul, struct json **out_doc)
 {
 	const char *start = text.len ? text.ptr : "";
-	struct reader r = { .cx = cx, .start = start, .at = start, .end = start + text.len };
+	struct reader r = {
+		.cx = cx, .start = start, .at = start, .end = start + text.len, .allow_nul = allow_nul
+	};
 	struct json *doc;
 
 	if (text.len > LIMIT_JSON_BYTES)
@@ -496,4 +501,16 @@ json_parse(struct ctx *cx, str text, struct json **out_doc)
 		return expected(&r, "nothing after the document");
 	*out_doc = doc;
 	return OK;
+}
+
+status
+json_parse(struct ctx *cx, str text, struct json **out_doc)
+{
+	return parse(cx, text, false, out_doc);
+}
+
+status
+json_parse_any(struct ctx *cx, str text, struct json **out_doc)
+{
+	return parse(cx, text, true, out_doc);
 }

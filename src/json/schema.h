@@ -10,6 +10,7 @@
  * fails. Regular expressions are RE2 (linear time); what RE2 cannot express
  * (lookaround, back-references) is refused at compile time with a sentence.
  * `format` is an annotation, as 2020-12 says, unless asserted by the options or the vocabulary.
+ * Schemas that name draft 6, 7 or 2019-09 are read as 2020-12; what is not valid there is refused.
  */
 #ifndef JSON_SCHEMA_H
 #define JSON_SCHEMA_H

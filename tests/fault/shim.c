@@ -11,6 +11,7 @@
  *	                      eio     fails with EIO
  *	                      enospc  fails with ENOSPC (a write or a create; others go through)
  *	                      short   half of a write (others go through)
+ *	                      tail    a write without its last bytes, then ENOSPC for every write
  *	SHIM_STICKY=1         from the n-th call on, not only that one
  *	SHIM_READS=1          counts reads instead
  *	SHIM_SYNC_DELAY_US=n  every fsync and fdatasync takes that much longer
@@ -39,7 +40,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum mode { NONE, KILL, TEAR, EIO_, ENOSPC_, SHORT };
+enum mode { NONE, KILL, TEAR, EIO_, ENOSPC_, SHORT, TAIL };
 enum kind { READ, WRITE, CREATE, OTHER };
 enum verdict { GO, REFUSE, HALF };
 
@@ -80,6 +81,7 @@ mode_of(const char *s)
 		[EIO_] = "eio",
 		[ENOSPC_] = "enospc",
 		[SHORT] = "short",
+		[TAIL] = "tail",
 	};
 	for (size_t i = 1; s && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(s, names[i]) == 0)
@@ -106,7 +108,7 @@ setup(void)
 		shim.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	shim.mode = mode_of(getenv("SHIM_MODE"));
 	shim.at = number("SHIM_AT");
-	shim.sticky = number("SHIM_STICKY") != 0;
+	shim.sticky = number("SHIM_STICKY") != 0 || shim.mode == TAIL;
 	shim.reads = number("SHIM_READS") != 0;
 	shim.sync_delay_us = (useconds_t)number("SHIM_SYNC_DELAY_US");
 	shim.dir = getenv("SHIM_DIR"); /* last: without it nothing is ours */
@@ -208,6 +210,8 @@ strike(enum kind kind)
 		return kind == WRITE || kind == CREATE ? refuse(ENOSPC) : GO;
 	case SHORT:
 		return kind == WRITE ? HALF : GO;
+	case TAIL:
+		return kind != WRITE ? GO : n == shim.at ? HALF : refuse(ENOSPC);
 	case NONE:
 		break;
 	}
@@ -276,7 +280,9 @@ note_write(const char *name, off_t at, const void *bytes, ssize_t len)
 static size_t
 halve(enum verdict v, size_t len)
 {
-	return v == HALF ? len / 2 : len;
+	if (v != HALF)
+		return len;
+	return shim.mode == TAIL && len > 8 ? len - 8 : len / 2;
 }
 
 static void

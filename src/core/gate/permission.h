@@ -25,7 +25,7 @@ struct permission_snapshot {
 status permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out) MUST_USE;
 
 /* The stored status, or the default for a tool of that name and effect. */
-enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t);
+enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t, bool *out_stored);
 enum tier permission_default(const struct tool *t);
 bool permission_override(const struct permission_snapshot *s, const struct tool *t);
 

@@ -2,10 +2,16 @@
 /*
  * policy: one pure function that says what must happen to a call (AP-1, AP-2, TL-6, TL-7, PA-9).
  *
- *	facts --policy_decide--> run | ask(votes, group) | refuse, with every reason
+ *	facts --policy_decide--> run | ask(votes) | refuse, with every reason
  *
- * No I/O, no clock. The strictest of all rules wins. docs/policy.md shows the
- * whole table and a test walks every combination.
+ * No I/O, no clock. Every rule that applies is written down as a reason, and the
+ * strictest wins: refuse before ask before run. docs/policy.md shows the table and a
+ * test walks every combination.
+ *
+ * Risk begins at what the proposer declared and is only ever raised.
+ *
+ * A person who proposes and holds the tool's own rules has consented by asking:
+ * one vote less is needed, unless four eyes are demanded.
  */
 #ifndef CORE_GATE_POLICY_H
 #define CORE_GATE_POLICY_H
@@ -21,10 +27,10 @@ enum verdict { VERDICT_REFUSE, VERDICT_ASK, VERDICT_RUN };
 struct policy_rules {
 	int64_t version;
 	int64_t votes_low, votes_medium, votes_high; /* how many people, by risk */
-	int64_t votes_destructive;                   /* at least this many for destructive */
-	bool four_eyes;      /* the person for whom the agent proposed cannot vote */
-	bool overrides;      /* "approve always" exists at all */
-	bool auto_execute;   /* category A and B may run without a person */
+	int64_t votes_destructive;		     /* at least this many for destructive */
+	bool four_eyes;				     /* the person for whom the agent proposed cannot vote */
+	bool overrides;				     /* "approve always" exists at all */
+	bool auto_execute;			     /* category A and B may run without a person */
 	bool gdpr, hipaa;
 	const str *allow_listed; /* category B tools an admin allowed */
 	size_t allow_listed_count;
@@ -36,20 +42,21 @@ struct policy_facts {
 	const struct tool *tool;
 	enum principal_kind principal;
 	enum tier tier;
-	bool override_;        /* the person's "approve always" */
+	bool tier_stored; /* an admin said so; false: the default of a new tool */
+	bool override_;	  /* the person's "approve always" */
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
-	bool has_verb;         /* holds the tool's own rules, not only propose */
+	bool has_verb;	       /* holds the tool's own rules, not only propose */
 	enum risk declared;    /* by the proposer: a floor */
 	bool declared_gdpr, declared_hipaa;
-	bool schema_known;     /* the input can be inspected */
+	bool schema_known;	/* the input can be inspected */
 	bool wants_no_approval; /* approval_required:false (PA-11) */
-	bool deceptive;        /* the card had characters to neutralise */
+	bool deceptive;		/* the card had characters to neutralise */
 };
 
-#define POLICY_REASONS 16
+#define POLICY_REASONS 16 /* more than there are rules, and one NULL */
 
 struct policy_decision {
 	enum verdict verdict;
@@ -60,7 +67,8 @@ struct policy_decision {
 	const char *reasons[POLICY_REASONS];
 };
 
-void policy_decide(const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
+void policy_decide(
+	const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
 
 const char *risk_name(enum risk r);
 bool risk_of(str name, enum risk *out_risk);

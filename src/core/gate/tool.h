@@ -22,31 +22,31 @@ enum tool_provider { TOOL_BUILTIN, TOOL_MCP, TOOL_WEBHOOK };
 /* One run of a handler. */
 struct tool_call {
 	const struct json *input; /* validated against the tool's schema */
-	str id;                   /* the id that a created thing gets */
-	int64_t now_us;           /* the time it is given */
+	str id;			  /* the id that a created thing gets */
+	int64_t now_us;		  /* the time it is given */
 };
 
 /* What a handler says of what it did. */
 struct tool_result {
-	str summary;               /* one line, from the stored values, for a person */
+	str summary; /* one line, from the stored values, for a person */
 	str resource_type, resource_key, resource_id;
-	str environment_id;        /* empty: none */
-	str affected;              /* "1 note", "flag checkout in production" */
+	str environment_id;	   /* empty: none */
+	str affected;		   /* "1 note", "flag checkout in production" */
 	const struct json *before; /* NULL: created, or nothing changed */
 	const struct json *after;  /* NULL: deleted */
 	const struct json *value;  /* what the caller gets as result */
-	int64_t version;           /* the resource's new version, 0: none */
+	int64_t version;	   /* the resource's new version, 0: none */
 };
 
 struct tool {
-	const char *name;    /* "note.create" */
+	const char *name; /* "note.create" */
 	int version;
 	const char *title, *doc;
 	enum op_effect effect;
 	const struct field *in; /* input; its JSON Schema comes from it, or */
-	const char *in_schema;  /* JSON Schema text, where a table cannot say it */
+	const char *in_schema;	/* JSON Schema text, where a table cannot say it */
 	size_t in_size;
-	const char *out_schema; /* may be NULL */
+	const char *out_schema;	  /* may be NULL */
 	const char *const *rules; /* all must hold; NULL-terminated; NULL refuses everybody */
 	const char *propose_rule; /* holding this instead is enough to propose; NULL: only the rules */
 	enum tool_category category;
@@ -64,12 +64,18 @@ const struct tool *tool_find(const struct registry *r, str name);
 const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
 
 /* E_INVALID  a declaration is incomplete, a schema is not one, or two model-facing names collide (TL-4) */
-status registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry) MUST_USE;
+status
+registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry) MUST_USE;
 void registry_free(struct registry *r);
 size_t registry_count(const struct registry *r);
 const struct tool *registry_at(const struct registry *r, size_t index); /* sorted by name */
 
 /* note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
 str tool_model_name(struct arena *a, const struct tool *t);
+
+const char *effect_name(enum op_effect e);
+const char *category_name(enum tool_category c);
+const char *contract_name(enum tool_contract c);
+const char *provider_name(enum tool_provider p);
 
 #endif

@@ -16,16 +16,17 @@
 
 enum principal_kind { PRINCIPAL_USER, PRINCIPAL_AGENT, PRINCIPAL_SERVICE };
 const char *principal_kind_name(enum principal_kind k);
+bool principal_kind_of(str name, enum principal_kind *out_kind);
 
 /* What came with the request. Kept in the ctx by the face; never logged. */
 struct credential {
-	str bearer;      /* "cs_…", without "Bearer " */
-	str session;     /* the cookie's value */
-	str csrf;        /* the header that goes with a session */
-	str peer;        /* the client's address, for CIDR lists */
+	str bearer;	       /* "cs_…", without "Bearer " */
+	str session;	       /* the cookie's value */
+	str csrf;	       /* the header that goes with a session */
+	str peer;	       /* the client's address, for CIDR lists */
 	const char *transport; /* "rest", "mcp", "chat", "cli" */
-	bool same_origin; /* Sec-Fetch-Site or Origin says so */
-	bool safe_method; /* GET or HEAD: needs no CSRF token */
+	bool same_origin;      /* Sec-Fetch-Site or Origin says so */
+	bool safe_method;      /* GET or HEAD: needs no CSRF token */
 };
 
 /* Where a token may act (ID-5). */
@@ -43,32 +44,45 @@ struct caller {
 	str org_id, org_slug;
 	enum principal_kind kind;
 	str principal_id, name;
-	str token_id;     /* empty: a session */
-	str delegator_id; /* the person an agent acts for; empty for people */
-	struct rules rules;     /* the token's, or the person's */
+	str token_id;		/* empty: a session */
+	str session_id;		/* empty: a token */
+	str delegator_id;	/* the person an agent acts for; empty for people */
+	struct rules rules;	/* the token's, or the person's */
 	struct rules delegator; /* the person's live rights; a token may only narrow them */
-	bool delegated;         /* both sets must cover */
+	bool delegated;		/* both sets must cover */
 	struct scope scope;
-	bool may_vote;      /* a person with a session, or a personal token minted for it (AP-3) */
+	bool may_vote; /* a person with a session, or a personal token minted for it (AP-3) */
 	bool via_token;
 	bool approval_required; /* the token's own wish */
-	bool auto_mode;         /* PA-9 */
+	bool auto_mode;		/* PA-9 */
 	int64_t rate_per_minute;
 	const char *transport;
 };
 
 /*
- * Identifies. Inside tx_run or db_read. The one query that loads token or session, principal, roles and delegator.
+ * Identifies. Inside tx_run or db_read. The one query that loads token or session, principal, roles and
+ * delegator.
  *
  * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
  */
 status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
 
-/* Do the caller's rights hold the rule (both sets where delegated; never approve for an agent)? Scope not looked at. */
+/*
+ * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared
+ * to decide, exclusive to change rights or policy. E_UNAUTHENTICATED as above.
+ */
+status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
+
+/* A person's rights as they are now: the union over their roles. Inside tx_run or db_read. */
+status caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out) MUST_USE;
+
+/* Do the caller's rights hold the rule (both sets where delegated; never approve for an agent)? Scope not
+ * looked at. */
 bool caller_may(const struct caller *c, str rule);
 
 /* E_FORBIDDEN "Forbidden: <what> (missing permission: <rules>)" (ID-9). needed is NULL-terminated. */
-status caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed) MUST_USE;
+status
+caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed) MUST_USE;
 
 /* Is this environment (may be empty) and resource key (may be empty) inside the token's scope? */
 bool caller_in_scope(const struct caller *c, str environment_id, str key);

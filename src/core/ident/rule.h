@@ -15,7 +15,15 @@
 #define RULE_ALL "*"
 
 /* What the five levels give; also the verbs, in one list: name, lowest level that has it. */
-enum level { LEVEL_NONE, LEVEL_OBSERVER, LEVEL_PROPOSER, LEVEL_OPERATOR, LEVEL_MAINTAINER, LEVEL_ADMIN, LEVELS };
+enum level {
+	LEVEL_NONE,
+	LEVEL_OBSERVER,
+	LEVEL_PROPOSER,
+	LEVEL_OPERATOR,
+	LEVEL_MAINTAINER,
+	LEVEL_ADMIN,
+	LEVELS
+};
 
 #define VERB_TABLE(X)                                                                                        \
 	X(READ, "read", LEVEL_OBSERVER)                                                                      \
@@ -32,7 +40,7 @@ enum verb {
 #define X(name, text, level) VERB_##name,
 	VERB_TABLE(X)
 #undef X
-	VERBS
+		VERBS
 };
 
 const char *level_name(enum level l);

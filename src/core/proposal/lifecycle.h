@@ -31,7 +31,7 @@ enum proposal_state {
 #define X(name, text) PROPOSAL_##name,
 	PROPOSAL_STATES(X)
 #undef X
-	PROPOSAL_STATE_COUNT
+		PROPOSAL_STATE_COUNT
 };
 
 /* from, event, to */

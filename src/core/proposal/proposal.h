@@ -25,11 +25,11 @@ struct propose_in {
 	str intent_summary, intent_reasoning; /* the agent's own words: shown last, quoted, labelled */
 	str idempotency_key;
 	int64_t expires_in_seconds; /* 0: the default */
-	str risk_level;             /* "", or a floor */
+	str risk_level;		    /* "", or a floor */
 	bool gdpr, hipaa;
-	bool no_approval;           /* S3 document: approval_required false */
-	str domain;                 /* S3 document */
-	int64_t tool_version;       /* S3 document; 0: today's */
+	bool no_approval;     /* S3 document: approval_required false */
+	str domain;	      /* S3 document */
+	int64_t tool_version; /* S3 document; 0: today's */
 	str prompt_version, prompt_hash, model, provider;
 };
 
@@ -41,26 +41,27 @@ struct proposal {
 	int64_t tool_version;
 	str proposer_id, proposer_kind, delegator_id, token_id;
 	str payload, payload_hash; /* canonical JSON and its SHA-256 */
-	str card, view_hash;       /* canonical JSON and its SHA-256 */
+	str card, view_hash;	   /* canonical JSON and its SHA-256 */
 	str summary, risk;
 	int64_t votes_needed;
 	bool four_eyes;
 	int64_t created_at, expires_at, resolved_at;
-	str minted_id;      /* the id a created thing will get */
-	int64_t minted_at;  /* the time it will be given */
+	str minted_id;	   /* the id a created thing will get */
+	int64_t minted_at; /* the time it will be given */
 	str applier_id, applied_audit_id, result, error;
 	int64_t applied_version;
-	str salt;           /* of the nonce */
+	str salt; /* of the nonce */
 	str mac;
 };
 
 extern const struct op proposal_ops[];
 
 /*
- * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues (feedback),
- * E_IDEMPOTENCY (same key, other payload)
+ * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues
+ * (feedback), E_IDEMPOTENCY (same key, other payload)
  */
-status proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
+status
+proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
 
 /* apply:true also applies, after the vote, in a transaction of its own. */
 status proposal_approve(struct ctx *cx, str id, str view_hash) MUST_USE;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/metrics.h"
+
+#include "app/app.h"
+#include "base/scoped.h"
+#include "db/db.h"
+#include "http/http.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+static void
+head(struct buf *b, const char *name, const char *type, const char *doc)
+{
+	buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, doc, name, type);
+}
+
+static void
+one(struct buf *b, const char *name, const char *type, const char *doc, int64_t n)
+{
+	head(b, name, type, doc);
+	buf_printf(b, "%s %" PRId64 "\n", name, n);
+}
+
+/* The second number of /proc/self/statm: pages in memory. */
+static int64_t
+resident_bytes(void)
+{
+	scoped_fd fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	str size, rest, resident;
+	int64_t pages;
+
+	if (n <= 0 || !str_cut((str){ text, (size_t)n }, ' ', &size, &rest) ||
+		!str_cut(rest, ' ', &resident, &rest) || !str_to_int(resident, &pages))
+		return 0;
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Newer kernels (6.2) say how many without a walk. */
+static int64_t
+open_files(void)
+{
+	struct stat st;
+	int64_t n = 0;
+	DIR *dir;
+
+	if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+		return st.st_size;
+	dir = opendir("/proc/self/fd");
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+static void
+write_process(const struct app *app, struct buf *b)
+{
+	head(b, "countersign_build_info", "gauge", "Which build this is; always 1.");
+	buf_printf(b, "countersign_build_info{version=\"%s\"} 1\n", COUNTERSIGN_VERSION);
+	one(b, "process_resident_memory_bytes", "gauge", "Memory in use.", resident_bytes());
+	one(b, "process_open_fds", "gauge", "Open files and sockets.", open_files());
+	head(b, "process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.");
+	buf_printf(b, "process_start_time_seconds %" PRId64 ".%06" PRId64 "\n", app->started_us / 1000000,
+		app->started_us % 1000000);
+	one(b, "countersign_draining", "gauge", "1 while the server is stopping.",
+		atomic_load(&app->draining) ? 1 : 0);
+}
+
+static void
+write_http(const struct app *app, struct buf *b)
+{
+	struct http_stats s;
+
+	http_server_stats(app->server, &s);
+	one(b, "countersign_http_connections", "gauge", "Open connections.", s.connections);
+	one(b, "countersign_http_streams", "gauge", "Open event streams.", s.streams);
+	one(b, "countersign_http_requests_total", "counter", "Requests that reached a handler.", s.requests);
+	one(b, "countersign_http_refused_total", "counter", "Requests refused before a handler.", s.refused);
+	one(b, "countersign_http_jobs_waiting", "gauge", "Requests waiting for a worker.", s.jobs_waiting);
+}
+
+static void
+write_db(const struct app *app, struct buf *b)
+{
+	struct db_stats s;
+
+	db_stats(app->db, &s);
+	one(b, "countersign_db_transactions_total", "counter", "Transactions committed.", s.transactions);
+	one(b, "countersign_db_batches_total", "counter", "Commits of one or more transactions together.",
+		s.batches);
+	one(b, "countersign_db_reruns_total", "counter", "Transactions that ran again.", s.reruns);
+	one(b, "countersign_db_unknown_total", "counter", "Commits whose outcome was not known.", s.unknown);
+	one(b, "countersign_db_reconnects_total", "counter", "Connections made again.", s.reconnects);
+	one(b, "countersign_db_queue", "gauge", "Transactions waiting for the writer.", s.queue_now);
+}
+
+void
+metrics_write(struct app *app, struct buf *b)
+{
+	write_process(app, b);
+	write_http(app, b);
+	figures_write(&app->figures, b);
+	write_db(app, b);
+}

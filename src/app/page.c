@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/page.h"
+
+/* clang-format off */
+static const char html[] =
+"<!doctype html>\n"
+"<html lang=\"en\">\n"
+"<head>\n"
+"<meta charset=\"utf-8\">\n"
+"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+"<meta name=\"color-scheme\" content=\"light dark\">\n"
+"<title>Countersign</title>\n"
+"<link rel=\"stylesheet\" href=\"/assets/page.css\">\n"
+"</head>\n"
+"<body>\n"
+"<main>\n"
+"<h1>Countersign</h1>\n"
+"<p>Agents propose, people and policy decide, and every decision is on record.</p>\n"
+"<p>This server is running, version " COUNTERSIGN_VERSION ". The console will be here;\n"
+"until then the API is what there is.</p>\n"
+"<h2>Where to go</h2>\n"
+"<ul>\n"
+"<li><a href=\"/openapi.json\">The API</a>, as an OpenAPI document</li>\n"
+"<li><a href=\"/readyz\">Ready?</a> Whether it can do work</li>\n"
+"<li><a href=\"/metrics\">Figures</a> for Prometheus</li>\n"
+"</ul>\n"
+"<p>Settings and commands: <code>countersign help</code> in a terminal, and\n"
+"<code>docs/</code> in the source.</p>\n"
+"</main>\n"
+"</body>\n"
+"</html>\n";
+
+static const char css[] =
+":root { color-scheme: light dark; --text: #1c2024; --back: #fcfcfb; --link: #0b5cad; --line: #d9d9d6; }\n"
+"@media (prefers-color-scheme: dark) {\n"
+"	:root { --text: #e8e6e3; --back: #16181a; --link: #7db8f0; --line: #3a3d40; }\n"
+"}\n"
+"body { margin: 0; background: var(--back); color: var(--text);\n"
+"	font: 1.0625rem/1.6 system-ui, sans-serif; }\n"
+"main { max-width: 38rem; margin: 0 auto; padding: 4rem 1.5rem; }\n"
+"h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 1rem; }\n"
+"h2 { font-size: 1.125rem; margin: 2rem 0 0.5rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }\n"
+"ul { padding-left: 1.25rem; }\n"
+"a { color: var(--link); }\n"
+"a:focus-visible { outline: 3px solid var(--link); outline-offset: 3px; border-radius: 2px; }\n"
+"code { font-size: 0.95em; }\n";
+/* clang-format on */
+
+static const struct http_file files[] = {
+	{ .path = "", .content_type = "text/html; charset=utf-8", .body = { html, sizeof(html) - 1 } },
+	{ .path = "page.css", .content_type = "text/css; charset=utf-8", .body = { css, sizeof(css) - 1 } },
+};
+
+status
+page_routes(struct ctx *cx, struct http_route out[PAGE_ROUTES])
+{
+	struct http_files *served;
+
+	TRY(http_files_new(cx, files, sizeof(files) / sizeof(files[0]), &served));
+	out[0] = (struct http_route){
+		.method = HTTP_GET_, .path = "/", .handler = http_files_serve, .arg = served
+	};
+	out[1] = out[0];
+	out[1].path = "/assets/{*}";
+	return OK;
+}

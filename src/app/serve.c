@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serve: from a command line to a server, and back.
+ *
+ *	signals blocked -> database open, migrated, prepared -> listening -> ready line
+ *	  -> serving -> (SIGTERM) draining -> database closed
+ *
+ * One thread takes all signals, so nothing of ours runs inside a signal handler.
+ */
+#include "app/app.h"
+
+#include "app/page.h"
+#include "app/store.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "db/db.h"
+#include "face/rest/rest.h"
+#include "http/http.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FILES_BESIDES_CONNECTIONS 64u /* databases, logs, the loop's own */
+
+/* --- signals --- */
+
+static sigset_t
+watched_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR2); /* ours: the watcher may go */
+	return set;
+}
+
+static void
+stop(struct app *app)
+{
+	if (atomic_exchange(&app->draining, true)) {
+		LOG(LOG_WARN, "server.forced", LOG_STR("why", STR("a second signal")));
+		_exit(1);
+	}
+	LOG(LOG_INFO, "server.stopping", LOG_INT("drain_seconds", app->config.drain_seconds));
+	http_server_stop(app->server);
+}
+
+static void *
+watch(void *arg)
+{
+	struct app *app = arg;
+	sigset_t set = watched_signals();
+	int signal_number = 0;
+
+	while (sigwait(&set, &signal_number) == 0 && signal_number != SIGUSR2) {
+		if (signal_number == SIGHUP) {
+			LOG(LOG_INFO, "server.reload");
+			http_server_reload(app->server);
+		} else {
+			stop(app);
+		}
+	}
+	return NULL;
+}
+
+/* --- what http asks of us --- */
+
+static void
+answered(const struct http_exchange *x, int64_t duration_us)
+{
+	struct app *app = x->cx->app;
+	const struct op *op = rest_op_of(x->route);
+	const struct error *e = &x->cx->error;
+	bool ours = x->status >= 500;
+
+	figures_count(&app->figures, x, duration_us);
+	LOG(ours ? LOG_ERROR : LOG_INFO, "http.request", LOG_STR("id", x->cx->request_id),
+		LOG_STR("method", str_of(http_method_name(x->req.method))), LOG_STR("path", x->req.path),
+		LOG_INT("status", x->status), LOG_INT("us", duration_us), LOG_STR("peer", x->req.peer),
+		LOG_STR("op", str_of(op ? op->name : "")),
+		LOG_STR("code", str_of(e->code != OK ? status_info(e->code)->code : "")),
+		LOG_STR("error", ours ? ctx_message(x->cx, e->code) : STR("")));
+}
+
+/* --- start --- */
+
+/* Each connection is a file; the soft limit that shells give is for programs that have few. */
+static void
+raise_file_limit(const struct config *c)
+{
+	struct rlimit limit;
+	rlim_t need = (rlim_t)c->max_connections + FILES_BESIDES_CONNECTIONS;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	if (limit.rlim_cur < need && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max < need ? limit.rlim_max : need;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur < need)
+		LOG(LOG_WARN, "server.file_limit", LOG_INT("limit", limit.rlim_cur), LOG_INT("needed", need),
+			LOG_STR("hint", STR("raise `ulimit -n` or lower max-connections")));
+}
+
+static status
+prepare_database(struct ctx *cx)
+{
+	int applied;
+
+	TRY(db_migrate(cx, &applied));
+	if (applied)
+		LOG(LOG_INFO, "database.migrated", LOG_INT("applied", applied));
+	return db_prepare(cx);
+}
+
+static status
+listen_on(struct ctx *cx)
+{
+	struct app *app = cx->app;
+	const struct config *c = &app->config;
+	struct config_address at = config_listen(c);
+	struct http_route *routes;
+	size_t count;
+	struct http_options o = {
+		.host = arena_cstr(cx->arena, at.host),
+		.port = at.port,
+		.workers = (int)c->workers,
+		.max_connections = (int)c->max_connections,
+		.max_connections_per_address = (int)c->max_connections_per_address,
+		.tls_certificate = c->tls_certificate.len ? arena_cstr(cx->arena, c->tls_certificate) : NULL,
+		.tls_key = c->tls_key.len ? arena_cstr(cx->arena, c->tls_key) : NULL,
+		.drain_seconds = (int)c->drain_seconds,
+		.db = app->db,
+		.app = app,
+		.refuse = rest_refuse,
+		.done = answered,
+	};
+
+	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
+	TRY(rest_openapi(cx, app_ops, &app->openapi));
+	TRY(page_routes(cx, routes + count));
+	count += PAGE_ROUTES;
+	figures_init(&app->figures, cx->arena, routes, count);
+	return http_server_new(cx, &o, routes, count, &app->server);
+}
+
+static status
+say_ready(struct ctx *cx)
+{
+	const struct app *app = cx->app;
+	struct config_address at = config_listen(&app->config);
+	bool tls = app->config.tls_certificate.len > 0, v6 = str_find(at.host, ':') < at.host.len;
+	str database, url;
+	struct buf b;
+
+	TRY(store_describe(cx, &database));
+	url = arena_printf(cx->arena, "%s://%s%.*s%s:%d", tls ? "https" : "http", v6 ? "[" : "",
+		STR_ARG(at.host), v6 ? "]" : "", http_server_port(app->server));
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_printf(&b, "Countersign %s with %.*s\n", COUNTERSIGN_VERSION, STR_ARG(database));
+	if (!tls && !config_is_loopback(at.host)) {
+		LOG(LOG_WARN, "server.exposed", LOG_STR("url", url));
+		buf_add(&b, STR("Warning: other machines can reach this address and TLS is off. Put a TLS "
+				"proxy in "
+				"front,\nor give --tls-certificate and --tls-key.\n"));
+	}
+	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
+	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
+		LOG_STR("database", str_of(db_engine(app->db))));
+	return app_print(cx, &b);
+}
+
+static status
+serve(struct ctx *cx)
+{
+	struct app *app = cx->app;
+	pthread_t watcher;
+	status s;
+
+	TRY(prepare_database(cx));
+	TRY(listen_on(cx));
+	s = say_ready(cx);
+	if (s == OK) {
+		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
+		http_server_run(app->server);
+		CHECK(pthread_kill(watcher, SIGUSR2) == 0);
+		CHECK(pthread_join(watcher, NULL) == 0);
+	}
+	http_server_free(app->server);
+	return s;
+}
+
+status
+run_serve(struct ctx *cx, const struct cli_call *call)
+{
+	sigset_t set = watched_signals();
+	status s;
+
+	(void)call;
+	CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0); /* every thread made from here on inherits it */
+	raise_file_limit(&cx->app->config);
+	TRY(store_open(cx, true));
+	s = serve(cx);
+	store_close(cx);
+	if (s == OK)
+		LOG(LOG_INFO, "server.stopped");
+	return s;
+}

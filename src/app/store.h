@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store: the database that the settings name, opened for a command.
+ *
+ *	store_open -> cx->db -> store_close
+ */
+#ifndef APP_STORE_H
+#define APP_STORE_H
+
+#include "base/ctx.h"
+
+/*
+ * Opens it into cx->db and cx->app->db. With create, a missing data directory is made (0700) and so
+ * is SQLite's file; without, nothing is. Errors as db_open, and
+ *
+ * E_UNAVAILABLE  the data directory is missing or cannot be made
+ */
+status store_open(struct ctx *cx, bool create) MUST_USE;
+void store_close(struct ctx *cx);
+
+/* "SQLite 3.40.1 in data" or "PostgreSQL 15.3 at postgres://host/name": for a person. */
+status store_describe(struct ctx *cx, str *out_text) MUST_USE;
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How an operation gets into the kernel: the one way in. */
+#include "core/op.h"
+
+#include "core/ident/caller.h"
+#include "db/db.h"
+
+struct entry {
+	const struct op *op;
+	const void *in;
+	struct json_out *out;
+	struct json_out before; /* the writer as it was: an attempt that is undone has written nothing */
+	struct buf text;
+	struct caller caller;
+};
+
+static bool
+is_public(const struct op *op)
+{
+	return op->rule && strcmp(op->rule, RULE_PUBLIC) == 0;
+}
+
+static status
+authorize(struct ctx *cx, struct entry *e)
+{
+	const char *const needed[] = { e->op->rule, NULL };
+
+	if (!e->op->rule)
+		return fail(cx, E_FORBIDDEN, "nobody may call %s", e->op->name);
+	if (e->op->tx != OP_TX_READ)
+		TRY(caller_lock(cx, cx->credential, e->op->tx == OP_TX_RIGHTS));
+	TRY(caller_identify(cx, cx->credential, &e->caller));
+	cx->caller = &e->caller;
+	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
+		return OK;
+	return caller_require(cx, &e->caller, e->op->name, needed);
+}
+
+static status /* inside the transaction; may run more than once */
+enter(struct ctx *cx, void *arg)
+{
+	struct entry *e = arg;
+
+	*e->out = e->before;
+	*e->out->buf = e->text;
+	cx->caller = NULL;
+	if (!is_public(e->op))
+		TRY(authorize(cx, e));
+	return e->op->run(cx, e->in, e->out);
+}
+
+status
+op_run(struct ctx *cx, const struct op *op, const void *in, struct json_out *out)
+{
+	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
+
+	if (op->tx == OP_TX_NONE)
+		return is_public(op) ? op->run(cx, in, out)
+				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
+	return op->tx == OP_TX_READ ? db_read(cx, enter, &e) : tx_run(cx, enter, &e);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/budget.h"
+
+#include "base/clock.h"
+
+#include "db/db.h"
+
+#include <inttypes.h>
+
+#include "core/gate/budget.sql.h" /* SQL_BUDGET_*, generated from budget.sql */
+
+#define WINDOW_US (60 * SECOND_US)
+
+struct slots_row {
+	int64_t count, oldest;
+};
+static const struct field slots_row[] = {
+	FIELD_INT(struct slots_row, count),
+	FIELD_INT(struct slots_row, oldest),
+	FIELD_END,
+};
+
+/* A principal's slots are made at their first call, and more of them where the cap was raised. */
+static status
+make_slots(struct ctx *cx, const struct caller *c)
+{
+	struct slots_row have;
+
+	TRY(db_one(cx, SQL_BUDGET_COUNT, slots_row, &have, TEXT(c->org_id), TEXT(c->principal_id)));
+	for (int64_t slot = have.count; slot < c->rate_per_minute; slot++)
+		TRY(db_run(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
+	return OK;
+}
+
+static status
+take(struct ctx *cx, const struct caller *c, int64_t now_us, bool *out_taken)
+{
+	int64_t taken;
+
+	/* a slot above the cap (it was lowered) is not looked at */
+	TRY(db_run_count(cx, SQL_BUDGET_TAKE, &taken, TEXT(c->org_id), TEXT(c->principal_id), INT(now_us),
+		INT(now_us - WINDOW_US), INT(c->rate_per_minute)));
+	*out_taken = taken == 1;
+	return OK;
+}
+
+status
+budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
+{
+	struct budget b = { .cap = c->rate_per_minute };
+	struct slots_row used;
+	int64_t now_us;
+	bool taken;
+
+	TRY(tx_now_us(cx, &now_us));
+	TRY(take(cx, c, now_us, &taken));
+	if (!taken) {
+		TRY(make_slots(cx, c));
+		TRY(take(cx, c, now_us, &taken));
+	}
+	TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id),
+		INT(now_us - WINDOW_US)));
+	b.left = b.cap > used.count ? b.cap - used.count : 0;
+	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;
+	*out = b;
+	if (!taken)
+		return fail(cx, E_RATE_LIMITED,
+			"%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s",
+			b.cap, (b.reset_us - now_us + SECOND_US - 1) / SECOND_US);
+	return OK;
+}

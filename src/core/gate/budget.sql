@@ -1,0 +1,20 @@
+-- Slots (TL-9). Taking one is one statement: the oldest slot that is older than the window moves to now.
+
+-- name: budget_count
+SELECT count(slot), min(taken_at) FROM budget_slot WHERE org_id = $1 AND principal_id = $2
+
+-- name: budget_free
+SELECT count(slot), coalesce(min(taken_at), 0) FROM budget_slot WHERE org_id = $1 AND principal_id = $2 AND taken_at > $3
+
+-- name: budget_add
+INSERT INTO budget_slot (org_id, principal_id, slot, taken_at) VALUES ($1, $2, $3, 0)
+ON CONFLICT (org_id, principal_id, slot) DO NOTHING
+
+-- name: budget_take sqlite
+UPDATE budget_slot SET taken_at = $3 WHERE org_id = $1 AND principal_id = $2 AND slot = (
+	SELECT slot FROM budget_slot WHERE org_id = $1 AND principal_id = $2 AND slot < $5 AND taken_at <= $4
+	ORDER BY taken_at LIMIT 1)
+-- name: budget_take postgres
+UPDATE budget_slot SET taken_at = $3 WHERE org_id = $1 AND principal_id = $2 AND slot = (
+	SELECT slot FROM budget_slot WHERE org_id = $1 AND principal_id = $2 AND slot < $5 AND taken_at <= $4
+	ORDER BY taken_at LIMIT 1 FOR UPDATE SKIP LOCKED)

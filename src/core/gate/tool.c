@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/tool.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "core/ident/rule.h"
+#include "json/bind.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#define MODEL_NAME 64u
+#define MODEL_HASH 8u
+
+struct registered {
+	const struct tool *tool;
+	struct schema *schema;
+	str model_name;
+};
+
+struct registry {
+	struct arena arena;
+	struct registered *tools; /* sorted by name */
+	size_t count;
+};
+
+/* --- names --- */
+
+static bool
+is_name(str name)
+{
+	size_t dots = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (c == '.')
+			dots++;
+		else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+				 c == '_' || c == '-'))
+			return false;
+	}
+	return name.len > 0 && name.len <= LIMIT_TOOL_NAME && (dots == 1 || str_starts(name, STR("mcp__")));
+}
+
+str
+tool_model_name(struct arena *a, const struct tool *t)
+{
+	str name = str_of(t->name);
+	unsigned char hash[crypto_hash_sha256_BYTES];
+	char hex[2 * sizeof(hash) + 1];
+	char *text = arena_alloc(a, MODEL_NAME + 1);
+
+	for (size_t i = 0; i < name.len && i < MODEL_NAME; i++)
+		text[i] = name.ptr[i] == '.' ? '_' : name.ptr[i];
+	if (name.len <= MODEL_NAME)
+		return (str){ text, name.len };
+	(void)crypto_hash_sha256(hash, (const unsigned char *)name.ptr, name.len);
+	(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	text[MODEL_NAME - MODEL_HASH - 1] = '_';
+	memcpy(text + MODEL_NAME - MODEL_HASH, hex, MODEL_HASH);
+	return (str){ text, MODEL_NAME };
+}
+
+/* --- is a declaration complete? --- */
+
+static const char *
+problem(const struct tool *t)
+{
+	if (!t->name || !is_name(str_of(t->name)))
+		return "its name is not plugin.verbNoun";
+	if (t->version < 1)
+		return "it has no version";
+	if (!t->title || !t->doc || !t->target || !t->domain)
+		return "it has no title, doc, target or domain";
+	if (!t->rules || !t->rules[0])
+		return "it has no rules";
+	if (!t->in == !t->in_schema)
+		return "it needs either in or in_schema";
+	if (t->effect != OP_READ && !t->failure)
+		return "it does not say what its failure means";
+	if (t->provider == TOOL_BUILTIN && !t->run)
+		return "it does not run anything";
+	if (t->effect == OP_READ && t->category != TOOL_CATEGORY_A)
+		return "a read is of category A";
+	for (size_t i = 0; t->rules[i]; i++)
+		if (!rule_valid(str_of(t->rules[i])))
+			return "one of its rules is not a rule";
+	return NULL;
+}
+
+static status
+compile(struct ctx *cx, const struct tool *t, struct schema **out)
+{
+	struct json *doc;
+
+	if (t->in)
+		doc = field_schema(cx->arena, t->in);
+	else
+		TRY(json_parse(cx, str_of(t->in_schema), &doc));
+	return schema_new(cx, doc, &(struct schema_options){ .assert_format = true }, out);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct registered *x = a, *y = b;
+
+	return strcmp(x->tool->name, y->tool->name);
+}
+
+static status
+check_collisions(struct ctx *cx, const struct registry *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (str_eq(r->tools[i].model_name, r->tools[j].model_name))
+				return fail(cx, E_INVALID,
+					"tools %s and %s would have the same name for a model",
+					r->tools[j].tool->name, r->tools[i].tool->name);
+	return OK;
+}
+
+static status
+fill(struct ctx *cx, struct registry *r, const struct tool *const *tables)
+{
+	for (; *tables; tables++) {
+		for (const struct tool *t = *tables; t->name; t++) {
+			const char *wrong = problem(t);
+			struct registered *slot = &r->tools[r->count];
+
+			if (wrong)
+				return fail(cx, E_INVALID, "tool %s: %s", t->name, wrong);
+			TRY(compile(cx, t, &slot->schema));
+			slot->tool = t;
+			slot->model_name = tool_model_name(&r->arena, t);
+			r->count++;
+		}
+	}
+	qsort(r->tools, r->count, sizeof(*r->tools), by_name);
+	return check_collisions(cx, r);
+}
+
+status
+registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry)
+{
+	struct registry *r = calloc(1, sizeof(*r));
+	size_t most = 0;
+	status s;
+
+	CHECK(r != NULL);
+	arena_init(&r->arena, LIMIT_REQUEST_ARENA);
+	for (const struct tool *const *table = tables; *table; table++)
+		for (const struct tool *t = *table; t->name; t++)
+			most++;
+	r->tools = arena_alloc(&r->arena, (most + 1) * sizeof(*r->tools));
+	s = fill(cx, r, tables);
+	if (s != OK) {
+		registry_free(r);
+		return s;
+	}
+	*out_registry = r;
+	return OK;
+}
+
+void
+registry_free(struct registry *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		schema_free(r->tools[i].schema);
+	arena_done(&r->arena);
+	free(r);
+}
+
+/* --- looking up --- */
+
+static const struct registered *
+find(const struct registry *r, str name)
+{
+	for (size_t lo = 0, hi = r->count; lo < hi;) {
+		size_t middle = (lo + hi) / 2;
+		int order = str_cmp(name, str_of(r->tools[middle].tool->name));
+
+		if (order == 0)
+			return &r->tools[middle];
+		if (order < 0)
+			hi = middle;
+		else
+			lo = middle + 1;
+	}
+	return NULL;
+}
+
+const struct tool *
+tool_find(const struct registry *r, str name)
+{
+	const struct registered *found = find(r, name);
+
+	return found ? found->tool : NULL;
+}
+
+const struct schema *
+tool_schema(const struct registry *r, const struct tool *t)
+{
+	const struct registered *found = find(r, str_of(t->name));
+
+	CHECK(found != NULL);
+	return found->schema;
+}
+
+size_t
+registry_count(const struct registry *r)
+{
+	return r->count;
+}
+
+const struct tool *
+registry_at(const struct registry *r, size_t index)
+{
+	CHECK(index < r->count);
+	return r->tools[index].tool;
+}
+
+/* --- words for the faces --- */
+
+const char *
+effect_name(enum op_effect e)
+{
+	static const char *const names[] = {
+		[OP_READ] = "read", [OP_MUTATE] = "mutate", [OP_DESTRUCTIVE] = "destructive"
+	};
+
+	return names[e];
+}
+
+const char *
+category_name(enum tool_category c)
+{
+	static const char *const names[] = {
+		[TOOL_CATEGORY_A] = "A", [TOOL_CATEGORY_B] = "B", [TOOL_CATEGORY_C] = "C"
+	};
+
+	return names[c];
+}
+
+const char *
+contract_name(enum tool_contract c)
+{
+	static const char *const names[] = { [TOOL_TRANSACTIONAL] = "transactional",
+		[TOOL_IDEMPOTENT] = "idempotent",
+		[TOOL_KEYED] = "keyed",
+		[TOOL_PROBE] = "probe",
+		[TOOL_BLIND] = "blind" };
+
+	return names[c];
+}
+
+const char *
+provider_name(enum tool_provider p)
+{
+	static const char *const names[] = {
+		[TOOL_BUILTIN] = "builtin", [TOOL_MCP] = "mcp", [TOOL_WEBHOOK] = "webhook"
+	};
+
+	return names[p];
+}

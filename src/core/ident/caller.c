@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ident/caller.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "core/ident/cidr.h"
+#include "core/ident/secret.h"
+#include "db/db.h"
+#include "json/json.h"
+
+#include "core/ident/caller.sql.h" /* SQL_CALLER_*, generated from caller.sql */
+
+static const char *const kind_names[] = {
+	[PRINCIPAL_USER] = "user",
+	[PRINCIPAL_AGENT] = "agent",
+	[PRINCIPAL_SERVICE] = "service",
+};
+
+const char *
+principal_kind_name(enum principal_kind k)
+{
+	return kind_names[k];
+}
+
+bool
+principal_kind_of(str name, enum principal_kind *out_kind)
+{
+	for (int k = PRINCIPAL_USER; k <= PRINCIPAL_SERVICE; k++) {
+		if (str_eq(name, str_of(kind_names[k]))) {
+			*out_kind = (enum principal_kind)k;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One sentence for all of them: which part was wrong is nobody's business. */
+static status
+stranger(struct ctx *cx)
+{
+	return fail(cx, E_UNAUTHENTICATED,
+		"this needs a valid credential: Authorization: Bearer cs_\u2026, or a signed-in session");
+}
+
+/* --- what is stored as JSON --- */
+
+/* The strings of a stored JSON array. What is not one is our own damage. */
+static status
+read_list(struct ctx *cx, str text, const str **out_items, size_t *out_count)
+{
+	struct json *doc;
+	str *items;
+	size_t n = 0;
+
+	TRY(json_parse(cx, text, &doc));
+	if (doc->type != JSON_ARRAY)
+		return fail(cx, E_INTERNAL, "a stored list is not a list");
+	items = arena_alloc(cx->arena, (doc->count + 1) * sizeof(*items));
+	JSON_EACH (item, doc)
+		items[n++] = item->text;
+	*out_items = items;
+	*out_count = n;
+	return OK;
+}
+
+/* "all", or a list. */
+static status
+read_scope(struct ctx *cx, str text, bool *out_all, const str **out_items, size_t *out_count)
+{
+	*out_all = str_eq(text, STR("\"all\""));
+	return *out_all ? OK : read_list(cx, text, out_items, out_count);
+}
+
+static status
+read_rules(struct ctx *cx, str level, str rules, struct rules *out)
+{
+	if (!level_of(level, &out->level))
+		out->level = LEVEL_NONE;
+	return read_list(cx, rules, &out->items, &out->count);
+}
+
+/* --- a person's live rights: the union over their roles --- */
+
+struct role_row {
+	str level, rules;
+};
+static const struct field role_row[] = {
+	FIELD_TEXT(struct role_row, level),
+	FIELD_TEXT(struct role_row, rules),
+	FIELD_END,
+};
+
+/* Appends the items of more to *set and takes the higher level. */
+static void
+unite(struct arena *a, struct rules *set, const struct rules *more)
+{
+	str *items = arena_alloc(a, (set->count + more->count + 1) * sizeof(*items));
+
+	if (set->count)
+		memcpy(items, set->items, set->count * sizeof(*items));
+	if (more->count)
+		memcpy(items + set->count, more->items, more->count * sizeof(*items));
+	set->items = items;
+	set->count += more->count;
+	if (more->level > set->level)
+		set->level = more->level;
+}
+
+status
+caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out)
+{
+	struct rules all = { 0 };
+	struct role_row *rows;
+	size_t count;
+
+	TRY(db_all(
+		cx, SQL_CALLER_ROLES, role_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(person_id)));
+	for (size_t i = 0; i < count; i++) {
+		struct rules one = { 0 };
+
+		TRY(read_rules(cx, rows[i].level, rows[i].rules, &one));
+		unite(cx->arena, &all, &one);
+	}
+	*out = all;
+	return OK;
+}
+
+/* --- a token --- */
+
+struct token_row {
+	str org_id, slug, token_id, principal_id, kind, name;
+	int64_t disabled_at;
+	str delegator_id;
+	int64_t delegator_disabled_at;
+	str level, rules, environments, keys;
+	int64_t verbs, rate_per_minute;
+	bool approval_required, auto_mode;
+	str cidrs;
+	int64_t vote_until, expires_at, revoked_at;
+};
+static const struct field token_row[] = {
+	FIELD_TEXT(struct token_row, org_id),
+	FIELD_TEXT(struct token_row, slug),
+	FIELD_TEXT(struct token_row, token_id),
+	FIELD_TEXT(struct token_row, principal_id),
+	FIELD_TEXT(struct token_row, kind),
+	FIELD_TEXT(struct token_row, name),
+	FIELD_INT(struct token_row, disabled_at),
+	FIELD_TEXT(struct token_row, delegator_id),
+	FIELD_INT(struct token_row, delegator_disabled_at),
+	FIELD_TEXT(struct token_row, level),
+	FIELD_TEXT(struct token_row, rules),
+	FIELD_TEXT(struct token_row, environments),
+	FIELD_TEXT(struct token_row, keys),
+	FIELD_INT(struct token_row, verbs),
+	FIELD_INT(struct token_row, rate_per_minute),
+	FIELD_BOOL(struct token_row, approval_required),
+	FIELD_BOOL(struct token_row, auto_mode),
+	FIELD_TEXT(struct token_row, cidrs),
+	FIELD_INT(struct token_row, vote_until),
+	FIELD_INT(struct token_row, expires_at),
+	FIELD_INT(struct token_row, revoked_at),
+	FIELD_END,
+};
+
+/* Is the peer's address on the token's list (empty: any)? */
+static status
+check_address(struct ctx *cx, str cidrs, str peer)
+{
+	const str *list;
+	size_t count;
+
+	TRY(read_list(cx, cidrs, &list, &count));
+	for (size_t i = 0; i < count; i++)
+		if (cidr_holds(list[i], peer))
+			return OK;
+	return count == 0 ? OK : stranger(cx);
+}
+
+static status
+by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct caller *out)
+{
+	struct token_row t;
+	status s = secret_valid(c->bearer) ? db_one(cx, SQL_CALLER_TOKEN, token_row, &t,
+						     TEXT(secret_hash(cx->arena, c->bearer)))
+					   : E_NOT_FOUND;
+
+	if (s == E_NOT_FOUND)
+		return stranger(cx);
+	TRY(s);
+	if (t.revoked_at || t.expires_at <= now_us || t.disabled_at || t.delegator_disabled_at)
+		return stranger(cx);
+	TRY(check_address(cx, t.cidrs, c->peer));
+	*out = (struct caller){ .org_id = t.org_id,
+		.org_slug = t.slug,
+		.principal_id = t.principal_id,
+		.name = t.name,
+		.token_id = t.token_id,
+		.delegator_id = t.delegator_id,
+		.via_token = true,
+		.delegated = true,
+		.approval_required = t.approval_required,
+		.auto_mode = t.auto_mode,
+		.rate_per_minute = t.rate_per_minute,
+		.transport = c->transport };
+	if (!principal_kind_of(t.kind, &out->kind))
+		return fail(cx, E_INTERNAL, "a principal of a kind that there is not");
+	out->may_vote = out->kind == PRINCIPAL_USER && t.vote_until > now_us;
+	out->scope.verbs = (uint32_t)t.verbs;
+	TRY(read_rules(cx, t.level, t.rules, &out->rules));
+	TRY(read_scope(cx, t.environments, &out->scope.all_environments, &out->scope.environments,
+		&out->scope.environment_count));
+	TRY(read_scope(cx, t.keys, &out->scope.all_keys, &out->scope.keys, &out->scope.key_count));
+	/* a personal token is narrowed by its own person, an agent's by whoever delegated */
+	return caller_live_rules(
+		cx, t.org_id, t.delegator_id.len ? t.delegator_id : t.principal_id, &out->delegator);
+}
+
+/* --- a session --- */
+
+struct session_row {
+	str org_id, slug, session_id, principal_id, name;
+	int64_t disabled_at;
+	str csrf_hash;
+	int64_t created_at, seen_at, ended_at;
+};
+static const struct field session_row[] = {
+	FIELD_TEXT(struct session_row, org_id),
+	FIELD_TEXT(struct session_row, slug),
+	FIELD_TEXT(struct session_row, session_id),
+	FIELD_TEXT(struct session_row, principal_id),
+	FIELD_TEXT(struct session_row, name),
+	FIELD_INT(struct session_row, disabled_at),
+	FIELD_TEXT(struct session_row, csrf_hash),
+	FIELD_INT(struct session_row, created_at),
+	FIELD_INT(struct session_row, seen_at),
+	FIELD_INT(struct session_row, ended_at),
+	FIELD_END,
+};
+
+/* A change by cookie needs both: the browser says the page is ours, and the page knows the token (ID-8). */
+static bool
+is_forged(struct ctx *cx, const struct credential *c, const struct session_row *s)
+{
+	if (c->safe_method)
+		return false;
+	return !c->same_origin || !str_eq_secret(secret_hash(cx->arena, c->csrf), s->csrf_hash);
+}
+
+static status
+by_session(struct ctx *cx, const struct credential *c, int64_t now_us, struct caller *out)
+{
+	struct session_row r;
+	status s = db_one(cx, SQL_CALLER_SESSION, session_row, &r, TEXT(secret_hash(cx->arena, c->session)));
+
+	if (s == E_NOT_FOUND)
+		return stranger(cx);
+	TRY(s);
+	if (r.ended_at || r.disabled_at || now_us - r.seen_at > LIMIT_SESSION_IDLE_US ||
+		now_us - r.created_at > LIMIT_SESSION_US)
+		return stranger(cx);
+	if (is_forged(cx, c, &r))
+		return fail(cx, E_FORBIDDEN,
+			"a change by session must come from our own page, with its token in X-CSRF-Token");
+	*out = (struct caller){ .org_id = r.org_id,
+		.org_slug = r.slug,
+		.kind = PRINCIPAL_USER,
+		.name = r.name,
+		.principal_id = r.principal_id,
+		.session_id = r.session_id,
+		.may_vote = true,
+		.rate_per_minute = LIMIT_PERSON_RATE,
+		.transport = c->transport,
+		.scope = { .all_environments = true, .all_keys = true } };
+	/* written at most once a minute, and only where we may write */
+	if (!c->safe_method && now_us - r.seen_at > 60 * SECOND_US)
+		TRY(db_run(cx, SQL_CALLER_SEEN, TEXT(r.org_id), TEXT(r.session_id), INT(now_us)));
+	return caller_live_rules(cx, r.org_id, r.principal_id, &out->rules);
+}
+
+status
+caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
+{
+	int64_t now_us;
+
+	if (!c || (!c->bearer.len && !c->session.len))
+		return stranger(cx);
+	TRY(tx_now_us(cx, &now_us));
+	return c->bearer.len ? by_token(cx, c, now_us, out) : by_session(cx, c, now_us, out);
+}
+
+status
+caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
+{
+	static const struct field text[] = { { .name = "text", .type = FIELD_TYPE_TEXT }, FIELD_END };
+	const struct sql *find = c && c->bearer.len ? SQL_CALLER_ORG_BY_TOKEN : SQL_CALLER_ORG_BY_SESSION;
+	str secret = { 0 }, org_id, nothing;
+	status s;
+
+	if (c)
+		secret = c->bearer.len ? c->bearer : c->session;
+	s = db_one(cx, find, text, &org_id, TEXT(secret_hash(cx->arena, secret)));
+	if (s == E_NOT_FOUND)
+		return stranger(cx);
+	TRY(s);
+	return db_one(cx, exclusive ? SQL_CALLER_LOCK_EXCLUSIVE : SQL_CALLER_LOCK_SHARED, text, &nothing,
+		TEXT(org_id));
+}
+
+/* --- what they may --- */
+
+bool
+caller_may(const struct caller *c, str rule)
+{
+	enum verb verb;
+
+	if (!rule_verb(rule, &verb))
+		return false;
+	if (verb == VERB_APPROVE && c->kind != PRINCIPAL_USER)
+		return false;
+	if (c->scope.verbs && !(c->scope.verbs & 1u << verb))
+		return false;
+	return rules_cover(&c->rules, rule) && (!c->delegated || rules_cover(&c->delegator, rule));
+}
+
+status
+caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed)
+{
+	struct buf missing;
+
+	buf_init(&missing, cx->arena, LIMIT_ERROR_MESSAGE);
+	for (size_t i = 0; needed[i]; i++) {
+		if (caller_may(c, str_of(needed[i])))
+			continue;
+		buf_printf(&missing, "%s%s", missing.len ? ", " : "", needed[i]);
+	}
+	if (missing.len)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (missing permission: %.*s)", what,
+			STR_ARG(buf_str(&missing)));
+	return OK;
+}
+
+static bool
+matches(str pattern, str key)
+{
+	if (str_ends(pattern, STR(".*")))
+		return str_starts(key, (str){ pattern.ptr, pattern.len - 1 });
+	return str_eq(pattern, key);
+}
+
+bool
+caller_in_scope(const struct caller *c, str environment_id, str key)
+{
+	bool environment = c->scope.all_environments || !environment_id.len,
+	     named = c->scope.all_keys || !key.len;
+
+	for (size_t i = 0; i < c->scope.environment_count && !environment; i++)
+		environment = str_eq(c->scope.environments[i], environment_id);
+	for (size_t i = 0; i < c->scope.key_count && !named; i++)
+		named = matches(c->scope.keys[i], key);
+	return environment && named;
+}

@@ -1,0 +1,46 @@
+-- Who is asking. One query finds the credential with everything that hangs on it; roles are a second.
+-- Locks: organization rights, shared to decide and exclusive to change rights or policy (DESIGN section 3). SQLite's
+-- single writer is that lock already.
+
+-- name: caller_org_by_token
+SELECT org_id FROM token WHERE hash = $1
+
+-- name: caller_org_by_session
+SELECT org_id FROM session WHERE hash = $1
+
+-- name: caller_lock_shared sqlite
+SELECT '' FROM org WHERE org_id = $1
+-- name: caller_lock_shared postgres
+SELECT CAST(pg_advisory_xact_lock_shared(hashtextextended(org_id, 0)) AS TEXT) FROM org WHERE org_id = $1
+
+-- name: caller_lock_exclusive sqlite
+SELECT '' FROM org WHERE org_id = $1
+-- name: caller_lock_exclusive postgres
+SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM org WHERE org_id = $1
+
+-- name: caller_token
+SELECT t.org_id, o.slug, t.token_id, t.principal_id, p.kind, p.name, p.disabled_at, t.delegator_id, d.disabled_at,
+	t.level, t.rules, t.environments, t.keys, t.verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
+	t.vote_until, t.expires_at, t.revoked_at
+FROM token t
+JOIN org o ON o.org_id = t.org_id
+JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id
+LEFT JOIN principal d ON d.org_id = t.org_id AND d.principal_id = t.delegator_id
+WHERE t.hash = $1
+
+-- name: caller_session
+SELECT s.org_id, o.slug, s.session_id, s.principal_id, p.name, p.disabled_at, s.csrf_hash, s.created_at, s.seen_at,
+	s.ended_at
+FROM session s
+JOIN org o ON o.org_id = s.org_id
+JOIN principal p ON p.org_id = s.org_id AND p.principal_id = s.principal_id
+WHERE s.hash = $1
+
+-- name: caller_roles
+SELECT r.level, r.rules
+FROM principal_role pr
+JOIN role r ON r.org_id = pr.org_id AND r.role_id = pr.role_id
+WHERE pr.org_id = $1 AND pr.principal_id = $2
+
+-- name: caller_seen
+UPDATE session SET seen_at = $3 WHERE org_id = $1 AND session_id = $2 AND seen_at < $3

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* credential: what came with the request to say who it is. Private to rest. */
+#ifndef FACE_REST_CREDENTIAL_H
+#define FACE_REST_CREDENTIAL_H
+
+#include "core/ident/caller.h"
+#include "http/http.h"
+
+#define SESSION_COOKIE "__Host-sid"
+
+/* In the exchange's arena. Nothing is checked here, only found. */
+const struct credential *credential_of(const struct http_exchange *x);
+
+#endif

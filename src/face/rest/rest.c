@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "face/rest/rest.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "face/rest/credential.h"
+#include "face/rest/input.h"
+
+/* --- errors --- */
+
+void
+rest_envelope(struct json_out *o, const struct ctx *cx, status s)
+{
+	const struct status_info *info = status_info(s);
+	/* What went wrong inside is for the log; ctx_message is for what the caller can act on. */
+	str message = s == E_INTERNAL ? str_of(info->sentence) : ctx_message(cx, s);
+
+	json_out_str(o, "code", str_of(info->code));
+	json_out_str(o, "message", message);
+	if (cx->error.code != s || !cx->error.issue_count)
+		return;
+	json_out_array(o, "fields");
+	for (size_t i = 0; i < cx->error.issue_count; i++) {
+		json_out_object(o, NULL);
+		json_out_str(o, "path", cx->error.issues[i].path);
+		json_out_str(o, "message", cx->error.issues[i].message);
+		json_out_end(o);
+	}
+	json_out_end(o);
+}
+
+void
+rest_refuse(struct http_exchange *x, status s)
+{
+	struct json_out o;
+
+	if (x->cx->error.code != s)
+		x->cx->error = (struct error){ .code = s }; /* so that the log knows what it was */
+	x->status = status_info(s)->http;
+	x->content_type = "application/json";
+	buf_init(&x->body, x->cx->arena, LIMIT_HTTP_ANSWER); /* what a failed op had written goes */
+	if (s == E_UNAUTHENTICATED)
+		http_add_header(x, STR("WWW-Authenticate"), STR("Bearer"));
+	json_out_init(&o, &x->body);
+	json_out_object(&o, NULL);
+	rest_envelope(&o, x->cx, s);
+	json_out_end(&o);
+}
+
+/* --- operations --- */
+
+static status
+answer(struct http_exchange *x, const struct op *op, const void *in)
+{
+	struct json_out o;
+	str text;
+
+	json_out_init(&o, &x->body);
+	if (!op->content_type)
+		json_out_object(&o, NULL);
+	x->cx->credential = credential_of(x);
+	TRY(op_run(x->cx, op, in, &o));
+	if (!op->content_type)
+		json_out_end(&o);
+	return buf_finish(&x->body, &text);
+}
+
+static status
+run(struct http_exchange *x, const struct input *input)
+{
+	const void *in = NULL;
+
+	TRY(input_read(x, input, &in));
+	return answer(x, input->op, in);
+}
+
+static void
+handle(struct http_exchange *x, void *arg)
+{
+	const struct input *input = arg;
+	status s = run(x, input);
+
+	if (s != OK) {
+		rest_refuse(x, s);
+		return;
+	}
+	x->status = input->op->success ? input->op->success : 200;
+	x->content_type = input->op->content_type ? input->op->content_type : "application/json";
+}
+
+/* --- routes --- */
+
+static enum http_method
+method_of(const char *name)
+{
+	enum http_method m = HTTP_GET_;
+
+	while (strcmp(http_method_name(m), name) != 0) {
+		m++;
+		CHECK(m < HTTP_METHODS); /* op_check lets only known methods through */
+	}
+	return m;
+}
+
+static struct http_route
+route_of(struct arena *a, const struct op *op)
+{
+	return (struct http_route){
+		.method = method_of(op->method),
+		.path = op->path,
+		.where = op->where == OP_INLINE ? HTTP_INLINE : HTTP_WORKER,
+		.takes_body = op_takes_body(op),
+		.handler = handle,
+		.arg = input_new(a, op),
+	};
+}
+
+status
+rest_routes(struct ctx *cx, const struct op *const *tables, size_t more, struct http_route **out_routes,
+	size_t *out_count)
+{
+	struct http_route *routes;
+	size_t n = 0;
+
+	TRY(op_check(cx, tables));
+	routes = arena_alloc(cx->arena, (op_count(tables) + more) * sizeof(*routes));
+	for (; *tables; tables++)
+		OP_EACH (op, *tables)
+			routes[n++] = route_of(cx->arena, op);
+	*out_routes = routes;
+	*out_count = n;
+	return OK;
+}
+
+const struct op *
+rest_op_of(const struct http_route *route)
+{
+	const struct input *input = route && route->handler == handle ? route->arg : NULL;
+
+	return input ? input->op : NULL;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request: what a handler asks of an exchange. */
+#include "http/http.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "http/parse.h"
+#include "http/router.h"
+
+void
+http_exchange_init(struct http_exchange *x, struct ctx *cx)
+{
+	*x = (struct http_exchange){ .cx = cx };
+	buf_init(&x->body, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_init(&x->extra, cx->arena, LIMIT_HTTP_HEAD);
+}
+
+str
+http_header(const struct http_exchange *x, str name)
+{
+	for (size_t i = 0; i < x->req.header_count; i++)
+		if (str_eq_nocase(x->req.headers[i].name, name))
+			return x->req.headers[i].value;
+	return (str){ 0 };
+}
+
+bool
+http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *out_value, bool *out_ok)
+{
+	str rest = str_skip(x->req.query, *at), pair = rest, name, value = { 0 };
+	bool ok;
+
+	while (str_starts(rest, STR("&"))) {
+		rest = str_skip(rest, 1);
+		++*at;
+	}
+	if (rest.len == 0)
+		return false;
+	pair = (str){ rest.ptr, str_find(rest, '&') };
+	*at += pair.len;
+	if (!str_cut(pair, '=', &name, &value))
+		name = pair;
+	ok = http_percent_decode(x->cx->arena, name, true, &name);
+	ok = http_percent_decode(x->cx->arena, value, true, &value) && ok;
+	*out_name = name;
+	*out_value = value;
+	*out_ok = ok;
+	return true;
+}
+
+bool
+http_query(const struct http_exchange *x, str name, str *out_value)
+{
+	size_t at = 0;
+	str have, value;
+	bool ok;
+
+	while (http_query_next(x, &at, &have, &value, &ok)) {
+		if (!str_eq(have, name))
+			continue;
+		if (ok)
+			*out_value = value;
+		return ok;
+	}
+	return false;
+}
+
+static bool
+is_text(str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (!http_is_field_text(s.ptr[i]))
+			return false;
+	return true;
+}
+
+void
+http_add_header(struct http_exchange *x, str name, str value)
+{
+	CHECK(name.len > 0 && is_text(name) && is_text(value));
+	if (str_eq_nocase(name, STR("Cache-Control")))
+		x->own_cache = true;
+	if (str_eq_nocase(name, STR("Content-Security-Policy")))
+		x->own_policy = true;
+	buf_add(&x->extra, name);
+	buf_add(&x->extra, STR(": "));
+	buf_add(&x->extra, value);
+	buf_add(&x->extra, STR("\r\n"));
+}
+
+void
+http_answer_fixed(struct http_exchange *x, const char *content_type, str body)
+{
+	x->content_type = content_type;
+	x->fixed = body;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the real program for a test: on a fresh data directory, or on a fresh PostgreSQL database
+// (COUNTERSIGN_TEST_ENGINE=postgres with COUNTERSIGN_TEST_POSTGRES=URL of a server that we may use).
+//
+//   const server = await startServer();
+//   const { status, json } = await server.get('/healthz');
+//   await server.stop();               // exit code 0, nothing from a sanitizer, or it throws
+//
+// Every JSON answer is checked against the server's own /openapi.json.
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { checkAnswer } from './contract.mjs';
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
+const build = path.resolve(root, process.env.COUNTERSIGN_BUILD ?? 'build-dev');
+export const program = path.join(build, 'countersign');
+export const onPostgres = process.env.COUNTERSIGN_TEST_ENGINE === 'postgres';
+
+if (!existsSync(program))
+	throw new Error(`${program} does not exist; build it, or say where it is with COUNTERSIGN_BUILD`);
+
+/** Our own variables belong to this process; the program under test gets only what a test gives it. */
+function environment(extra = {}) {
+	const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('COUNTERSIGN_'));
+	return { ...Object.fromEntries(kept), ...extra };
+}
+
+/** Waits until the condition is truthy and gives it; never by a fixed time. */
+export async function until(condition, what, seconds = 60) {
+	const end = Date.now() + seconds * 1000;
+	for (;;) {
+		const value = await condition();
+		if (value) return value;
+		if (Date.now() > end) throw new Error(`waited ${seconds} s for ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
+
+export async function temporaryDirectory(t) {
+	const dir = await mkdtemp(path.join(os.tmpdir(), 'countersign-api-'));
+	t?.after(() => rm(dir, { recursive: true, force: true }));
+	return dir;
+}
+
+const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
+
+/** Runs the program to its end. */
+export async function run(args, { env, cwd } = {}) {
+	const child = spawn(program, args, { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+	const out = { stdout: '', stderr: '' };
+	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
+	const [code, signal] = await once(child, 'close');
+	if (sanitizer.test(out.stderr)) throw new Error(`a sanitizer spoke:\n${out.stderr}`);
+	return { code, signal, ...out };
+}
+
+/** A database of our own: flags for the program, and how to get rid of it. */
+export async function freshDatabase() {
+	if (!onPostgres) {
+		const dir = await temporaryDirectory();
+		return { flags: ['--data', path.join(dir, 'data')], dir: path.join(dir, 'data'), drop: () => rm(dir, { recursive: true, force: true }) };
+	}
+	const server = process.env.COUNTERSIGN_TEST_POSTGRES;
+	if (!server) throw new Error('COUNTERSIGN_TEST_ENGINE=postgres needs COUNTERSIGN_TEST_POSTGRES');
+	const name = `api_${randomBytes(8).toString('hex')}`;
+	const psql = (sql) => promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', server, '-c', sql]);
+	await psql(`CREATE DATABASE ${name}`);
+	const url = server.replace(/^(postgres(?:ql)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`);
+	return { flags: ['--database', url], url, drop: () => psql(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+class Server {
+	constructor(child, database) {
+		Object.assign(this, { child, database, stdout: '', stderr: '', exited: null });
+		child.stdout.setEncoding('utf8').on('data', (text) => (this.stdout += text));
+		child.stderr.setEncoding('utf8').on('data', (text) => (this.stderr += text));
+		child.on('close', (code, signal) => (this.exited = { code, signal }));
+	}
+
+	async ready() {
+		const line = await until(() => {
+			if (this.exited) throw new Error(`it ended (${JSON.stringify(this.exited)}):\n${this.stdout}${this.stderr}`);
+			return /^Countersign is ready at (\S+)$/m.exec(this.stdout);
+		}, 'the ready line');
+		this.url = line[1];
+		this.port = Number(new URL(this.url).port);
+		this.openapi = (await this.request('GET', '/openapi.json', { check: false })).json;
+	}
+
+	/** One request. The answer's JSON is checked against the contract unless check is false. */
+	async request(method, target, { body, headers = {}, check = true } = {}) {
+		const isText = typeof body === 'string' || body instanceof Uint8Array;
+		const response = await fetch(this.url + target, {
+			method,
+			headers: { ...(body !== undefined ? { 'content-type': 'application/json' } : {}), ...headers },
+			body: body === undefined || isText ? body : JSON.stringify(body),
+			redirect: 'manual',
+		});
+		const text = await response.text();
+		const isJson = response.headers.get('content-type') === 'application/json';
+		const answer = { status: response.status, headers: response.headers, text, json: isJson && text ? JSON.parse(text) : undefined };
+		if (check) checkAnswer(this.openapi, method, target.split('?')[0], answer);
+		return answer;
+	}
+
+	get(target, options) {
+		return this.request('GET', target, options);
+	}
+
+	post(target, body, options) {
+		return this.request('POST', target, { body, ...options });
+	}
+
+	/** Sends bytes as they are and gives all that comes back until the server closes. */
+	async raw(bytes, { end = false } = {}) {
+		const socket = net.connect(this.port, '127.0.0.1');
+		socket.on('error', () => {}); // a reset after the answer is the server's right
+		let text = '';
+		socket.setEncoding('latin1').on('data', (chunk) => (text += chunk));
+		await once(socket, 'connect');
+		socket.write(Buffer.from(bytes, 'latin1'));
+		if (end) socket.end();
+		await once(socket, 'close');
+		return text;
+	}
+
+	/** The events of the log so far: one object per line of standard error. */
+	log() {
+		return this.stderr.split('\n').filter(Boolean).map(parseLogLine);
+	}
+
+	kill(signal) {
+		this.child.kill(signal);
+	}
+
+	async ended() {
+		return until(() => this.exited, 'its end');
+	}
+
+	/** Asks it to stop and insists on a clean end. */
+	async stop({ signal = 'SIGTERM' } = {}) {
+		if (!this.exited) this.kill(signal);
+		const { code, signal: by } = await this.ended();
+		await this.database.drop();
+		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
+		if (code !== 0) throw new Error(`it ended with ${code ?? by}:\n${this.stderr}`);
+	}
+}
+
+/** Starts a server on any free port and waits until it says that it is ready. */
+export async function startServer({ args = [], env, listen = '127.0.0.1:0', database } = {}) {
+	const own = database ?? (await freshDatabase());
+	const child = spawn(program, ['serve', '--listen', listen, ...own.flags, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+	const server = new Server(child, database ? { drop: async () => {} } : own);
+	try {
+		await server.ready();
+	} catch (error) {
+		child.kill('SIGKILL');
+		await own.drop();
+		throw error;
+	}
+	return server;
+}
+
+/** key=value, key="quoted \"text\"": the log's one format. Throws where a line is not in it. */
+export function parseLogLine(line) {
+	const event = {};
+	let rest = line;
+	while (rest) {
+		const m = /^([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"=]*)(?: |$)/.exec(rest);
+		if (!m) throw new Error(`not a log line: ${line}`);
+		event[m[1]] = m[2].startsWith('"') ? m[2].slice(1, -1) : m[2];
+		rest = rest.slice(m[0].length);
+	}
+	if (!event.time || !event.level || !event.event) throw new Error(`a log line without time, level, event: ${line}`);
+	return event;
+}
