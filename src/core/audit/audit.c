@@ -171,34 +171,18 @@ audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id)
 
 /* --- erasing --- */
 
-struct erase {
-	str org_id, subject, id;
-};
-
-static status /* inside one transaction */
-erase_tx(struct ctx *cx, void *arg)
-{
-	struct erase *e = arg;
-	struct audit_entry entry = {
-		.action = AUDIT_SUBJECT_ERASED,
-		.org_id = e->org_id,
-		.resource_type = STR("subject"),
-		.resource_id = e->subject,
-	};
-
-	TRY(vault_destroy(cx, e->org_id, e->subject, &entry.resource_key));
-	return audit_add(cx, &entry, &e->id);
-}
-
 status
 audit_erase(struct ctx *cx, str org_id, str subject, str *out_id)
 {
-	struct erase e = { .org_id = org_id, .subject = subject };
+	struct audit_entry entry = {
+		.action = AUDIT_SUBJECT_ERASED,
+		.org_id = org_id,
+		.resource_type = STR("subject"),
+		.resource_id = subject,
+	};
 
 	if (!subject.len)
 		return fail(cx, E_INVALID, "the organization's own key cannot be destroyed");
-	TRY(tx_run(cx, erase_tx, &e));
-	if (out_id)
-		*out_id = e.id;
-	return OK;
+	TRY(vault_destroy(cx, org_id, subject, &entry.resource_key));
+	return audit_add(cx, &entry, out_id);
 }

@@ -93,7 +93,7 @@ status audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id) MUST_
 
 /*
  * Destroys the subject's key: what is stored of their values can be read by nobody any more, while
- * every hash and proof stays as it was. Appends `subject.erased`. A transaction of its own; the
+ * every hash and proof stays as it was. Appends `subject.erased`. Inside tx_run. The
  * organization's own key (the empty subject) cannot be destroyed.
  *
  * E_NOT_FOUND  nothing is stored under a key of this subject

@@ -3,12 +3,13 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "core/audit/leaves.h"
 #include "db/db.h"
 
 #include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
 
+#include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 str
 audit_export_header(struct arena *a, str key, str note)
@@ -80,7 +81,7 @@ csv_names(struct buf *b)
 }
 
 static void
-csv_line(struct buf *b, const struct leaf *l)
+csv_line(struct buf *b, const struct tree_leaf *l)
 {
 	buf_printf(b, "%" PRId64, l->leaf_index);
 #define X(type, member, key, doc) CELL_##type(b, l->row.member);
@@ -90,13 +91,6 @@ csv_line(struct buf *b, const struct leaf *l)
 }
 
 /* --- pages --- */
-
-struct page {
-	const struct audit_export *export;
-	struct buf *out;
-	struct buf saved; /* how out was: a read may run twice, and forgets the memory of its first time */
-	struct audit_exported at;
-};
 
 static const struct field note_fields[] = {
 	FIELD_INT(struct tree_checkpoint, size),
@@ -118,68 +112,108 @@ find_checkpoint(struct ctx *cx, const struct audit_export *e, struct tree_checkp
 }
 
 static void
-write_head(struct ctx *cx, struct page *p, str note)
+write_head(struct ctx *cx, const struct audit_export *e, str note, struct buf *out)
 {
-	str origin = checkpoint_origin(cx->arena, p->export->org_id);
+	str origin = checkpoint_origin(cx->arena, e->org_id);
 
-	if (p->export->format == AUDIT_CSV)
-		csv_names(p->out);
+	if (e->format == AUDIT_CSV)
+		csv_names(out);
 	else
-		buf_add(p->out, audit_export_header(cx->arena,
-					checkpoint_key_text(cx->arena, origin, cx->keys->sign_public), note));
+		buf_add(out, audit_export_header(cx->arena,
+				     checkpoint_key_text(cx->arena, origin, cx->keys->sign_public), note));
 }
 
 static status
-write_leaf(struct ctx *cx, struct page *p, const struct leaf *l)
+write_leaf(struct ctx *cx, const struct audit_export *e, const struct tree_leaf *l, struct buf *out)
 {
 	str bytes;
 
 	if (!l->row.id.len)
 		return fail(cx, E_CONFLICT, "the audit entry %.*s is gone, though it is in the tree",
 			STR_ARG(l->entry_id));
-	if (p->export->format == AUDIT_CSV) {
-		csv_line(p->out, l);
+	if (e->format == AUDIT_CSV) {
+		csv_line(out, l);
 		return OK;
 	}
 	TRY(audit_row_leaf(cx, &l->row, &bytes));
-	buf_add(p->out, bytes);
-	buf_add_char(p->out, '\n');
+	buf_add(out, bytes);
+	buf_add_char(out, '\n');
 	return OK;
-}
-
-static status
-page_read(struct ctx *cx, void *arg)
-{
-	struct page *p = arg;
-	const struct audit_export *e = p->export;
-	struct tree_checkpoint c;
-	struct leaf *leaves;
-	size_t count;
-	int64_t to;
-
-	*p->out = p->saved;
-	TRY(find_checkpoint(cx, e, &c));
-	to = c.size - e->from > e->limit ? e->from + e->limit : c.size;
-	if (e->from == 0)
-		write_head(cx, p, c.note);
-	TRY(leaves_read(cx, e->org_id, e->from, to, &leaves, &count));
-	if (e->from > to || count != (size_t)(to - e->from))
-		return fail(cx, e->from > to ? E_INVALID : E_CONFLICT,
-			"the audit log does not have the entries %" PRId64 " to %" PRId64, e->from, to);
-	for (size_t i = 0; i < count; i++)
-		TRY(write_leaf(cx, p, &leaves[i]));
-	p->at = (struct audit_exported){ .size = c.size, .next = to };
-	return p->out->overflow ? fail(cx, E_TOO_LARGE, "the page is too large; take fewer entries") : OK;
 }
 
 status
 audit_export_page(
 	struct ctx *cx, const struct audit_export *e, struct buf *out, struct audit_exported *out_at)
 {
-	struct page p = { .export = e, .out = out, .saved = *out };
+	struct tree_checkpoint c;
+	struct tree_leaf *leaves;
+	size_t count;
+	int64_t to;
 
 	CHECK(cx->keys && e->limit >= 1 && e->limit <= (int64_t)LIMIT_AUDIT_EXPORT && e->from >= 0);
-	TRY(db_read(cx, page_read, &p));
+	TRY(find_checkpoint(cx, e, &c));
+	if (e->from > c.size)
+		return fail(cx, E_INVALID, "the log ends at %" PRId64 " entries", c.size);
+	to = c.size - e->from > e->limit ? e->from + e->limit : c.size;
+	if (e->from == 0)
+		write_head(cx, e, c.note, out);
+	TRY(tree_leaves(cx, e->org_id, e->from, to, &leaves, &count));
+	if (count != (size_t)(to - e->from))
+		return fail(cx, E_CONFLICT,
+			"the audit log does not have all entries from %" PRId64 " to %" PRId64, e->from, to);
+	for (size_t i = 0; i < count; i++)
+		TRY(write_leaf(cx, e, &leaves[i], out));
+	if (out->overflow)
+		return fail(cx, E_TOO_LARGE, "the page is too large; take fewer entries");
+	*out_at = (struct audit_exported){ .size = c.size, .next = to };
+	return OK;
+}
+
+/* --- a whole file --- */
+
+struct page {
+	struct audit_export export;
+	struct buf text;
+	struct audit_exported at;
+};
+
+static status /* a read of its own; may run twice */
+page_read(struct ctx *cx, void *arg)
+{
+	struct page *p = arg;
+
+	buf_init(&p->text, cx->arena, LIMIT_HTTP_ANSWER);
+	return audit_export_page(cx, &p->export, &p->text, &p->at);
+}
+
+static status
+write_all(struct ctx *cx, int fd, str text)
+{
+	while (text.len) {
+		ssize_t n = write(fd, text.ptr, text.len);
+
+		if (n < 0 && errno != EINTR)
+			return fail(cx, E_UNAVAILABLE, "the export cannot be written: %s", strerror(errno));
+		text = str_skip(text, n > 0 ? (size_t)n : 0);
+	}
+	return OK;
+}
+
+status
+audit_export_file(struct ctx *cx, const struct audit_export *e, int fd, struct audit_exported *out_at)
+{
+	struct page p = { .export = *e };
+
+	p.export.limit = LIMIT_AUDIT_EXPORT;
+	do {
+		struct arena_mark mark = arena_mark(cx->arena);
+
+		TRY(db_read(cx, page_read, &p));
+		TRY(write_all(cx, fd, buf_str(&p.text)));
+		arena_rewind(cx->arena, mark);
+		p.export.size = p.at.size; /* the log may have grown: this file ends where it began to */
+		p.export.from = p.at.next;
+	} while (p.at.next < p.at.size);
 	*out_at = p.at;
 	return OK;
 }

@@ -30,7 +30,7 @@ struct audit_exported {
 };
 
 /*
- * Writes one page. A read of its own. Needs cx->keys (the public half is in the first line).
+ * Writes one page. Inside db_read. Needs cx->keys (the public half is in the first line).
  *
  * E_NOT_FOUND  nothing is signed yet, or there is no checkpoint of this size
  * E_CONFLICT   an entry of the tree is missing
@@ -38,6 +38,11 @@ struct audit_exported {
  */
 status audit_export_page(struct ctx *cx, const struct audit_export *e, struct buf *out,
 	struct audit_exported *out_at) MUST_USE;
+
+/* Writes everything to fd, page by page, each a read of its own; from and limit do not count. E_UNAVAILABLE
+ * it cannot be written */
+status audit_export_file(struct ctx *cx, const struct audit_export *e, int fd, struct audit_exported *out_at)
+	MUST_USE;
 
 /* The first line of a JSON lines export, with its end. */
 str audit_export_header(struct arena *a, str key, str note);

@@ -338,7 +338,7 @@ run_checkpoint(struct ctx *cx, const void *arg, struct json_out *out)
 	TRY(find_org(cx, in->slug, &org_id));
 	if (!cx->keys)
 		return fail(cx, E_UNAVAILABLE, "this server has no key file");
-	TRY(audit_checkpoint(cx, org_id, &found));
+	TRY(tree_checkpoint(cx, org_id, &found));
 	json_out_int(out, "size", found.size);
 	json_out_str(out, "checkpoint", found.note);
 	json_out_str(out, "key",
@@ -430,6 +430,7 @@ const struct op audit_ops[] = {
 		       "still have a next "
 		       "one.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = list_in,
 		.in_size = sizeof(struct list_in),
 		.out = list_out,
@@ -440,6 +441,7 @@ const struct op audit_ops[] = {
 		.path = AUDIT_PATH "/checkpoint",
 		.doc = "Give the newest signed checkpoint and the public key.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = org_in,
 		.in_size = sizeof(struct org_in),
 		.out = checkpoint_out,
@@ -450,6 +452,7 @@ const struct op audit_ops[] = {
 		.path = AUDIT_PATH "/consistency",
 		.doc = "Prove that the log only grew between two sizes.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = consistency_in,
 		.in_size = sizeof(struct consistency_in),
 		.out = consistency_out,
@@ -461,6 +464,7 @@ const struct op audit_ops[] = {
 		.doc = "Export a page of the log. The pages one after the other are the file that "
 		       "`countersign audit verify` reads.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = export_in,
 		.in_size = sizeof(struct export_in),
 		.content_type = "application/octet-stream",
@@ -473,6 +477,7 @@ const struct op audit_ops[] = {
 		       "proofs stay valid.",
 		.rule = "audit.subject.manage",
 		.effect = OP_DESTRUCTIVE,
+		.tx = OP_TX_DECIDE,
 		.in = erase_in,
 		.in_size = sizeof(struct erase_in),
 		.out = erase_out,
@@ -483,6 +488,7 @@ const struct op audit_ops[] = {
 		.path = AUDIT_PATH "/{id}",
 		.doc = "Give one audit entry with what it changed.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = one_in,
 		.in_size = sizeof(struct one_in),
 		.out = get_out,
@@ -493,6 +499,7 @@ const struct op audit_ops[] = {
 		.path = AUDIT_PATH "/{id}/proof",
 		.doc = "Prove that an entry is in the log, against the newest checkpoint.",
 		.rule = "audit.entry.read",
+		.tx = OP_TX_READ,
 		.in = one_in,
 		.in_size = sizeof(struct one_in),
 		.out = proof_out,

@@ -8,6 +8,8 @@
 
 #include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
 
+#include <inttypes.h>
+
 /* --- lists --- */
 
 /* Filters that have an index of their own, the most telling first. */
@@ -27,8 +29,7 @@ static const struct lead {
 struct list {
 	str org_id;
 	const struct audit_filter *filter;
-	str low, top; /* ids: low <= id < top */
-	str high;     /* how far down it has come */
+	str low, high; /* ids: low <= id < high, which comes down as it goes */
 	struct audit_row *rows;
 	size_t count;
 	str next;
@@ -74,14 +75,10 @@ take(struct list *l, const struct audit_row *rows, size_t count)
 }
 
 static status
-list_read(struct ctx *cx, void *arg)
+walk(struct ctx *cx, struct list *l)
 {
-	struct list *l = arg;
 	int64_t stretch = l->filter->limit + 1;
 
-	l->high = l->top;
-	l->count = 0;
-	l->next = (str){ NULL, 0 };
 	for (size_t seen = 0; seen < LIMIT_AUDIT_SCAN;) {
 		struct audit_row *rows;
 		size_t count;
@@ -107,11 +104,11 @@ audit_list(struct ctx *cx, str org_id, const struct audit_filter *f, struct audi
 	if (f->cursor.len && !id_valid(f->cursor))
 		return fail(cx, E_INVALID, "the cursor is not one that a list gave");
 	l.low = id_floor(cx->arena, f->from_us);
-	l.top = f->cursor.len && str_cmp(f->cursor, newest) < 0 ? f->cursor : newest;
+	l.high = f->cursor.len && str_cmp(f->cursor, newest) < 0 ? f->cursor : newest;
 	l.rows = ARENA_TRY_ARRAY(cx->arena, struct audit_row, (size_t)f->limit);
 	if (!l.rows)
 		return fail(cx, E_TOO_LARGE, "the page is too large");
-	TRY(db_read(cx, list_read, &l));
+	TRY(walk(cx, &l));
 	*out = (struct audit_page){ .rows = l.rows, .count = l.count, .next = l.next };
 	return OK;
 }
@@ -126,11 +123,6 @@ static const struct field leaf_fields[] = {
 	FIELD_INT(struct leaf_row, leaf_index),
 	FIELD_BLOB(struct leaf_row, hash),
 	FIELD_END,
-};
-
-struct get {
-	str org_id, entry_id;
-	struct audit_found found;
 };
 
 static status
@@ -153,130 +145,71 @@ load_leaf(struct ctx *cx, str org_id, str entry_id, bool *out_sealed, struct lea
 	return OK;
 }
 
-static status
-get_read(struct ctx *cx, void *arg)
-{
-	struct get *g = arg;
-	struct audit_found *f = &g->found;
-	struct leaf_row leaf = { .leaf_index = 0 };
-	struct vault_hashes hashes;
-
-	TRY(load_entry(cx, g->org_id, g->entry_id, &f->row));
-	TRY(load_leaf(cx, g->org_id, g->entry_id, &f->sealed, &leaf));
-	f->leaf_index = leaf.leaf_index;
-	hashes = (struct vault_hashes){ f->row.before_hash, f->row.after_hash, f->row.diff_hash };
-	return vault_get(cx, g->org_id, g->entry_id, &hashes, &f->values);
-}
-
 status
 audit_get(struct ctx *cx, str org_id, str entry_id, struct audit_found *out)
 {
-	struct get g = { .org_id = org_id, .entry_id = entry_id };
+	struct audit_found f;
+	struct leaf_row leaf = { .leaf_index = 0 };
+	struct vault_hashes hashes;
 
-	TRY(db_read(cx, get_read, &g));
-	*out = g.found;
+	TRY(load_entry(cx, org_id, entry_id, &f.row));
+	TRY(load_leaf(cx, org_id, entry_id, &f.sealed, &leaf));
+	f.leaf_index = leaf.leaf_index;
+	hashes = (struct vault_hashes){ f.row.before_hash, f.row.after_hash, f.row.diff_hash };
+	TRY(vault_get(cx, org_id, entry_id, &hashes, &f.values));
+	*out = f;
 	return OK;
 }
 
 /* --- proofs --- */
 
-struct prove {
-	str org_id, entry_id;
-	struct audit_inclusion found;
-};
-
-static status
-inclusion_read(struct ctx *cx, void *arg)
-{
-	struct prove *p = arg;
-	struct merkle_source source = tree_source(&p->org_id);
-	struct leaf_row leaf = { .leaf_index = 0 };
-	struct audit_row row;
-	bool sealed;
-	status s;
-
-	TRY(load_entry(cx, p->org_id, p->entry_id, &row));
-	TRY(load_leaf(cx, p->org_id, p->entry_id, &sealed, &leaf));
-	s = tree_checkpoint(cx, p->org_id, &p->found.checkpoint);
-	if (!sealed || s == E_NOT_FOUND || (s == OK && p->found.checkpoint.size <= leaf.leaf_index))
-		return fail(
-			cx, E_UNAVAILABLE, "no checkpoint covers this entry yet; ask again in two seconds");
-	TRY(s);
-	p->found.leaf_index = leaf.leaf_index;
-	TRY(audit_row_leaf(cx, &row, &p->found.leaf));
-	return merkle_prove_inclusion(
-		cx, &source, (uint64_t)leaf.leaf_index, (uint64_t)p->found.checkpoint.size, &p->found.proof);
-}
-
 status
 audit_inclusion(struct ctx *cx, str org_id, str entry_id, struct audit_inclusion *out)
 {
-	struct prove p = { .org_id = org_id, .entry_id = entry_id };
+	struct merkle_source source = tree_source(&org_id);
+	struct leaf_row leaf = { .leaf_index = 0 };
+	struct tree_checkpoint c;
+	struct audit_row row;
+	struct merkle_proof proof;
+	bool sealed;
+	status s;
+	str data;
 
-	TRY(db_read(cx, inclusion_read, &p));
-	*out = p.found;
+	TRY(load_entry(cx, org_id, entry_id, &row));
+	TRY(load_leaf(cx, org_id, entry_id, &sealed, &leaf));
+	s = tree_checkpoint(cx, org_id, &c);
+	if (!sealed || s == E_NOT_FOUND || (s == OK && c.size <= leaf.leaf_index))
+		return fail(
+			cx, E_UNAVAILABLE, "no checkpoint covers this entry yet; ask again in two seconds");
+	TRY(s);
+	TRY(audit_row_leaf(cx, &row, &data));
+	TRY(merkle_prove_inclusion(cx, &source, (uint64_t)leaf.leaf_index, (uint64_t)c.size, &proof));
+	*out = (struct audit_inclusion){
+		.leaf_index = leaf.leaf_index, .leaf = data, .proof = proof, .checkpoint = c
+	};
 	return OK;
-}
-
-struct between {
-	str org_id;
-	int64_t from, to;
-	struct audit_consistency found;
-};
-
-static status
-consistency_read(struct ctx *cx, void *arg)
-{
-	struct between *b = arg;
-	struct merkle_source source = tree_source(&b->org_id);
-	struct tree_checkpoint last;
-	struct tree_head head;
-	int64_t to = b->to;
-
-	TRY(tree_head(cx, b->org_id, &head));
-	if (to == 0) {
-		TRY(tree_checkpoint(cx, b->org_id, &last));
-		to = last.size;
-	}
-	if (b->from < 1 || b->from > to || to > head.size)
-		return fail(cx, E_INVALID, "from and to must be sizes of the log: 1 <= from <= to <= %lld",
-			(long long)head.size);
-	b->found.from = b->from;
-	b->found.to = to;
-	TRY(merkle_root_at(cx, &source, (uint64_t)b->from, &b->found.from_root));
-	TRY(merkle_root_at(cx, &source, (uint64_t)to, &b->found.to_root));
-	return merkle_prove_consistency(cx, &source, (uint64_t)b->from, (uint64_t)to, &b->found.proof);
 }
 
 status
 audit_consistency(struct ctx *cx, str org_id, int64_t from, int64_t to, struct audit_consistency *out)
 {
-	struct between b = { .org_id = org_id, .from = from, .to = to };
+	struct merkle_source source = tree_source(&org_id);
+	struct audit_consistency found = { .from = from };
+	struct tree_checkpoint last;
+	struct tree_head head;
 
-	TRY(db_read(cx, consistency_read, &b));
-	*out = b.found;
-	return OK;
-}
-
-struct newest {
-	str org_id;
-	struct tree_checkpoint found;
-};
-
-static status
-checkpoint_read(struct ctx *cx, void *arg)
-{
-	struct newest *n = arg;
-
-	return tree_checkpoint(cx, n->org_id, &n->found);
-}
-
-status
-audit_checkpoint(struct ctx *cx, str org_id, struct tree_checkpoint *out)
-{
-	struct newest n = { .org_id = org_id };
-
-	TRY(db_read(cx, checkpoint_read, &n));
-	*out = n.found;
+	TRY(tree_head(cx, org_id, &head));
+	if (to == 0) {
+		TRY(tree_checkpoint(cx, org_id, &last));
+		to = last.size;
+	}
+	if (from < 1 || from > to || to > head.size)
+		return fail(cx, E_INVALID,
+			"from and to must be sizes of the log: 1 <= from <= to <= %" PRId64, head.size);
+	found.to = to;
+	TRY(merkle_root_at(cx, &source, (uint64_t)from, &found.from_root));
+	TRY(merkle_root_at(cx, &source, (uint64_t)to, &found.to_root));
+	TRY(merkle_prove_consistency(cx, &source, (uint64_t)from, (uint64_t)to, &found.proof));
+	*out = found;
 	return OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query: what the log says, and the proofs of it. Each call is a read of its own.
+ * query: what the log says, and the proofs of it. Inside db_read or tx_run, all of it.
  *
  * A list costs the same however long the log is: it walks an index newest first, looks at no more than
  * LIMIT_AUDIT_SCAN entries, and says where it stopped.
@@ -59,8 +59,5 @@ struct audit_consistency {
 /* to 0: the newest checkpoint's size. E_INVALID  not 1 <= from <= to <= the log's size */
 status audit_consistency(struct ctx *cx, str org_id, int64_t from, int64_t to, struct audit_consistency *out)
 	MUST_USE;
-
-/* The newest checkpoint. E_NOT_FOUND  none is signed yet */
-status audit_checkpoint(struct ctx *cx, str org_id, struct tree_checkpoint *out) MUST_USE;
 
 #endif

@@ -204,3 +204,28 @@ tree_extends(struct ctx *cx, str org_id, const struct tree_head *head, const str
 			c->size);
 	return OK;
 }
+
+/* --- leaves with their entries --- */
+
+#define LEAF_TEXT(m) FIELD_TEXT(struct tree_leaf, row.m)
+#define LEAF_JSON(m) FIELD_TEXT(struct tree_leaf, row.m)
+#define LEAF_INT(m)  FIELD_INT(struct tree_leaf, row.m)
+#define LEAF_BOOL(m) FIELD_BOOL(struct tree_leaf, row.m)
+
+static const struct field leaf_fields[] = {
+	FIELD_INT(struct tree_leaf, leaf_index),
+	FIELD_TEXT(struct tree_leaf, entry_id),
+	FIELD_BLOB(struct tree_leaf, hash),
+#define X(type, member, key, doc) LEAF_##type(member),
+	AUDIT_COLUMNS(X)
+#undef X
+		FIELD_END,
+};
+
+status
+tree_leaves(struct ctx *cx, str org_id, int64_t from, int64_t to, struct tree_leaf **out_leaves,
+	size_t *out_count)
+{
+	return db_all(cx, SQL_AUDIT_LEAVES, leaf_fields, sizeof(struct tree_leaf), out_leaves, out_count,
+		TEXT(org_id), INT(from), INT(to));
+}

@@ -41,6 +41,17 @@ struct tree_checkpoint {
 };
 status tree_checkpoint(struct ctx *cx, str org_id, struct tree_checkpoint *out) MUST_USE;
 
+/* A leaf and its entry. */
+struct tree_leaf {
+	int64_t leaf_index;
+	str entry_id, hash;
+	struct audit_row row; /* row.id is empty where the entry is gone */
+};
+
+/* The leaves from <= index < to, in order; at most LIMIT_DB_ROWS. For exports and verification. */
+status tree_leaves(struct ctx *cx, str org_id, int64_t from, int64_t to, struct tree_leaf **out_leaves,
+	size_t *out_count) MUST_USE;
+
 /* Exactly 32 bytes of a stored hash. */
 bool tree_hash(str stored, struct merkle_hash *out);
 

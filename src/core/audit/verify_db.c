@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/check.h"
 #include "base/limits.h"
-#include "core/audit/leaves.h"
 #include "core/audit/vault.h"
 #include "core/audit/verify.h"
 #include "db/db.h"
@@ -123,7 +122,7 @@ check_done(struct ctx *cx, struct check *c, const struct merkle_done *done)
 }
 
 static status
-check_leaf(struct ctx *cx, struct check *c, const struct leaf *l)
+check_leaf(struct ctx *cx, struct check *c, const struct tree_leaf *l)
 {
 	struct merkle_done done[MERKLE_LEVELS];
 	struct merkle_hash leaf, stored;
@@ -166,10 +165,10 @@ static status
 check_page(struct ctx *cx, struct check *c, bool *out_more)
 {
 	int64_t from = (int64_t)c->edge.size;
-	struct leaf *leaves;
+	struct tree_leaf *leaves;
 	size_t count;
 
-	TRY(leaves_read(cx, c->org_id, from, from + PAGE, &leaves, &count));
+	TRY(tree_leaves(cx, c->org_id, from, from + PAGE, &leaves, &count));
 	TRY(db_all(cx, SQL_AUDIT_NODES, node_fields, sizeof(struct node_row), &c->nodes, &c->node_len,
 		TEXT(c->org_id), INT(from), INT(from + PAGE)));
 	c->node_at = 0;
