@@ -9,6 +9,7 @@
 
 #include "app/config.h"
 #include "app/figures.h"
+#include "core/keys.h"
 #include "core/op.h"
 #include "face/cli/cli.h"
 
@@ -22,10 +23,12 @@ struct app {
 	struct config config;
 	int64_t started_us; /* clock_now_us when the process began */
 	struct db *db;	    /* open while a command needs it */
+	struct keys keys;   /* read by store_keys */
 
 	/* while serving */
 	struct http_server *server;
-	str openapi; /* the text of /openapi.json: the table does not change */
+	struct ctx base; /* what each request's context begins with */
+	str openapi;	 /* the text of /openapi.json: the table does not change */
 	struct figures figures;
 	atomic_bool draining; /* a stop has been asked for */
 };

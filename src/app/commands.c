@@ -158,8 +158,12 @@ static const struct cli_flag json_flag[] = {
 static const struct cli_flag init_flags[] = {
 	{ .name = "name",
 		.value = "NAME",
-		.fallback = "Countersign",
-		.doc = "What people see as the installation's name." },
+		.fallback = "Default",
+		.doc = "What people see as the organization's name." },
+	{ .name = "email",
+		.value = "ADDRESS",
+		.fallback = "admin@localhost",
+		.doc = "How the first admin signs in." },
 	{ .name = "json", .doc = "Print one JSON object, for programs; an error too." },
 	{ 0 },
 };
@@ -185,13 +189,17 @@ const struct cli_command commands[] = {
 		.where = IN_SERVE,
 		.run = run_serve },
 	{ .name = "init",
-		.summary = "Make a new installation in a database.",
-		.doc = "Brings the schema up to date and makes the installation, once: a second time it says "
-		       "already_exists, changes nothing and ends with 1.\n"
+		.summary = "Set up a database: first organization, admin and agent.",
+		.doc = "Brings the schema up to date, makes the key file, an organization with a project and "
+		       "the "
+		       "environments production and staging, an admin, and an agent with a safe token. Once: "
+		       "a "
+		       "second time it says already_exists, changes nothing and ends with 1.\n"
 		       "\n"
-		       "With --json it prints {\"installationId\", \"createdAt\"}. There are no accounts in "
-		       "this version; "
-		       "they come with the kernel, and init will make the first ones.",
+		       "Password and tokens are shown here and never again. With --json it prints "
+		       "{\"adminEmail\", "
+		       "\"adminPassword\", \"adminToken\", \"agentToken\", \"orgId\", \"projectId\", "
+		       "\"environments\": {\"production\", \"staging\"}}.",
 		.examples = "init --data /var/lib/countersign\ta new installation on SQLite",
 		.flags = init_flags,
 		.where = IN_INIT,

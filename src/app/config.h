@@ -47,11 +47,11 @@ struct setting {
 	bool not_in_file;
 };
 
-#define SETTING_COUNT 13u
+#define SETTING_COUNT 14u
 extern const struct setting settings[SETTING_COUNT];
 
 struct config {
-	str config, listen, data, database, log_level, tls_certificate, tls_key;
+	str config, listen, data, database, keys, log_level, tls_certificate, tls_key;
 	int64_t workers, database_connections, sqlite_batch;
 	int64_t max_connections, max_connections_per_address, drain_seconds;
 	enum setting_source source[SETTING_COUNT]; /* by row */

@@ -4,7 +4,7 @@
 
 #include "app/store.h"
 #include "base/limits.h"
-#include "core/installation.h"
+#include "core/ident/org.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 
@@ -13,28 +13,61 @@
 /* --- init --- */
 
 static status
-create(struct ctx *cx, const struct cli_call *call, struct installation *out)
+create(struct ctx *cx, const struct cli_call *call, struct org_first *out)
 {
-	str name = STR("Countersign");
+	struct org_wish wish = { .admin_email = STR("admin@localhost") };
+	bool exists;
 	int applied;
 
-	(void)cli_given(call, "name", &name);
+	(void)cli_given(call, "name", &wish.name);
+	(void)cli_given(call, "email", &wish.admin_email);
 	TRY(db_migrate(cx, &applied));
 	TRY(db_prepare(cx));
-	return installation_create(cx, name, out);
+	TRY(org_exists(cx, &exists)); /* before a key file is made */
+	if (exists)
+		return fail(cx, E_EXISTS, "this installation has been set up before; nothing was changed");
+	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
+	return org_begin(cx, &wish, out);
 }
 
 static void
-write_installation(struct buf *b, const struct installation *in)
+write_first(struct buf *b, const struct org_first *f)
 {
 	struct json_out o;
 
 	json_out_init(&o, b);
 	json_out_object(&o, NULL);
-	json_out_str(&o, "installationId", in->id);
-	json_out_time(&o, "createdAt", in->created_at_us);
+	json_out_str(&o, "adminEmail", f->admin_email);
+	json_out_str(&o, "adminPassword", f->admin_password);
+	json_out_str(&o, "adminToken", f->admin_token);
+	json_out_str(&o, "agentToken", f->agent_token);
+	json_out_str(&o, "orgId", f->org_id);
+	json_out_str(&o, "projectId", f->project_id);
+	json_out_object(&o, "environments");
+	json_out_str(&o, "production", f->production_id);
+	json_out_str(&o, "staging", f->staging_id);
+	json_out_end(&o);
 	json_out_end(&o);
 	buf_add_char(b, '\n');
+}
+
+static void
+tell_first(struct buf *b, const struct org_first *f)
+{
+	buf_printf(b,
+		"Countersign has been set up. These are shown once; keep them somewhere safe.\n"
+		"\n"
+		"  Sign in       %.*s\n"
+		"  Password      %.*s\n"
+		"  Admin token   %.*s\n"
+		"                may approve for an hour, and act for the admin for 7 days\n"
+		"  Agent token   %.*s\n"
+		"                reads and proposes in production, for 7 days\n"
+		"\n"
+		"Keep a copy of the key file as well: without it the database cannot be trusted again.\n"
+		"Start it with `countersign serve`.\n",
+		STR_ARG(f->admin_email), STR_ARG(f->admin_password), STR_ARG(f->admin_token),
+		STR_ARG(f->agent_token));
 }
 
 /* With --json there is one object on standard output whatever happens; the sentence is on standard error too.
@@ -59,22 +92,21 @@ status
 run_init(struct ctx *cx, const struct cli_call *call)
 {
 	bool json = cli_given(call, "json", NULL);
-	struct installation in;
+	struct org_first first;
 	struct buf b;
 	status s = store_open(cx, true);
 
 	if (s == OK) {
-		s = create(cx, call, &in);
+		s = create(cx, call, &first);
 		store_close(cx);
 	}
 	if (s != OK)
 		return json ? print_error(cx, s) : s;
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 	if (json)
-		write_installation(&b, &in);
+		write_first(&b, &first);
 	else
-		buf_printf(&b, "Installation %.*s has been made. Start it with `countersign serve`.\n",
-			STR_ARG(in.id));
+		tell_first(&b, &first);
 	return app_print(cx, &b);
 }
 

@@ -137,12 +137,12 @@ listen_on(struct ctx *cx)
 		.tls_certificate = c->tls_certificate.len ? arena_cstr(cx->arena, c->tls_certificate) : NULL,
 		.tls_key = c->tls_key.len ? arena_cstr(cx->arena, c->tls_key) : NULL,
 		.drain_seconds = (int)c->drain_seconds,
-		.db = app->db,
-		.app = app,
+		.base = &app->base,
 		.refuse = rest_refuse,
 		.done = answered,
 	};
 
+	app->base = (struct ctx){ .db = cx->db, .app = app, .keys = cx->keys };
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -185,6 +185,7 @@ serve(struct ctx *cx)
 	status s;
 
 	TRY(prepare_database(cx));
+	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	TRY(listen_on(cx));
 	s = say_ready(cx);
 	if (s == OK) {

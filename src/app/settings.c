@@ -125,6 +125,14 @@ const struct setting settings[SETTING_COUNT] = {
 		.accepts = "a URL that begins with postgres:// or postgresql://, or nothing for SQLite",
 		.mask = mask_database,
 		.where = IN_DATABASE },
+	{ .flag = { "keys", "FILE", "",
+		  "The secrets that stay outside the database. Made at the first start, for its owner only; "
+		  "keep a copy of it. Servers that share a database share this file. Without it, `keys` in "
+		  "the data directory." },
+		.group = "Storage",
+		ROW(keys),
+		.check = is_any,
+		.where = IN_SERVE | IN_INIT },
 	{ .flag = { "database-connections", "N", "8", "Connections to PostgreSQL, or readers of SQLite." },
 		.group = "Storage",
 		.type = SETTING_INT,

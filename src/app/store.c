@@ -2,6 +2,7 @@
 #include "app/store.h"
 
 #include "app/app.h"
+#include "core/installation.h"
 #include "db/db.h"
 
 #include <errno.h>
@@ -36,6 +37,34 @@ store_open(struct ctx *cx, bool create)
 	}
 	TRY(db_open(cx, &o, &cx->app->db));
 	cx->db = cx->app->db;
+	return OK;
+}
+
+static status
+load_or_create(struct ctx *cx, const char *path, struct keys *out)
+{
+	status s = keys_load(cx, path, out);
+
+	if (s != E_NOT_FOUND)
+		return s;
+	s = keys_create(cx, path, out);
+	return s == E_EXISTS ? keys_load(cx, path, out) : s; /* another program was faster */
+}
+
+status
+store_keys(struct ctx *cx, str installation_name)
+{
+	const struct config *c = &cx->app->config;
+	struct installation in;
+	str path = c->keys;
+
+	if (!path.len) {
+		TRY(make_directory(cx, c->data));
+		path = arena_printf(cx->arena, "%.*s/keys", STR_ARG(c->data));
+	}
+	TRY(load_or_create(cx, arena_cstr(cx->arena, path), &cx->app->keys));
+	TRY(installation_join(cx, installation_name, keys_fingerprint(cx->arena, &cx->app->keys), &in));
+	cx->keys = &cx->app->keys;
 	return OK;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/ctx.h"
 
+#define INSTALLATION_NAME "Countersign" /* unless init says otherwise */
+
 /*
  * Opens it into cx->db and cx->app->db. With create, a missing data directory is made (0700) and so
  * is SQLite's file; without, nothing is. Errors as db_open, and
@@ -16,6 +18,13 @@
  * E_UNAVAILABLE  the data directory is missing or cannot be made
  */
 status store_open(struct ctx *cx, bool create) MUST_USE;
+
+/*
+ * After store_open and db_prepare: reads the key file that the settings name, or makes it, and joins
+ * the database with it. Sets cx->keys. Errors as keys_load, keys_create and installation_join.
+ */
+status store_keys(struct ctx *cx, str installation_name) MUST_USE;
+
 void store_close(struct ctx *cx);
 
 /* "SQLite 3.40.1 in data" or "PostgreSQL 15.3 at postgres://host/name": for a person. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/ctx.h"
 
+#include "base/check.h"
 #include "base/limits.h"
 
 #define ISSUES_MAX (sizeof(((struct error *)0)->issues) / sizeof(struct issue))
@@ -30,6 +31,19 @@ fail_issue(struct ctx *cx, str path, str message)
 {
 	if (cx->error.issue_count < ISSUES_MAX)
 		cx->error.issues[cx->error.issue_count++] = (struct issue){ path, message };
+}
+
+void
+ctx_header(struct ctx *cx, const char *name, str value)
+{
+	size_t at = 0;
+
+	while (at < cx->header_count && strcmp(cx->headers[at].name, name) != 0)
+		at++;
+	CHECK(at < CTX_HEADERS);
+	cx->headers[at] = (struct answer_header){ name, value };
+	if (at == cx->header_count)
+		cx->header_count++;
 }
 
 void

@@ -33,6 +33,13 @@ struct error {
 	size_t issue_count;
 };
 
+/* What the answer says beside its body: rate limits, cookies. A face that has headers prints them. */
+struct answer_header {
+	const char *name;
+	str value;
+};
+#define CTX_HEADERS 8u
+
 struct ctx {
 	struct arena *arena;
 	struct db *db;	 /* NULL where there is none (command line, most unit tests) */
@@ -47,6 +54,8 @@ struct ctx {
 	str request_id;			     /* for the log */
 	int64_t deadline_us;		     /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
+	struct answer_header headers[CTX_HEADERS]; /* kept with an error too */
+	size_t header_count;
 };
 
 void ctx_init(struct ctx *cx, struct arena *a);
@@ -60,6 +69,9 @@ fail(struct ctx *cx, status code, const char *format, ...) MUST_USE;
 
 /* Adds an issue to the error that is being described; the caller fails with E_INVALID afterwards. */
 void fail_issue(struct ctx *cx, str path, str message);
+
+/* Adds a header to the answer; one of the same name is replaced. Never text that somebody else wrote. */
+void ctx_header(struct ctx *cx, const char *name, str value);
 
 /* Forgets the error: for a caller that recovers from one. */
 void ctx_clear(struct ctx *cx);

@@ -54,7 +54,7 @@
 #define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
 #define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
 #define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
-#define LIMIT_DB_PARAMS	  40u /* an audit entry has 35 columns */
+#define LIMIT_DB_PARAMS	  48u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
 /* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
@@ -94,7 +94,9 @@
 
 /* --- identity --- */
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
+#define LIMIT_PASSWORD_LEAST  12u		   /* NIST asks for 8, 15 where it stands alone */
 #define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
+#define LIMIT_EMAIL	      254u		   /* RFC 5321 */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
 #define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */

@@ -44,6 +44,7 @@ enter(struct ctx *cx, void *arg)
 	*e->out = e->before;
 	*e->out->buf = e->text;
 	cx->caller = NULL;
+	cx->header_count = 0;
 	if (!is_public(e->op))
 		TRY(authorize(cx, e));
 	return e->op->run(cx, e->in, e->out);

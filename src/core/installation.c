@@ -11,33 +11,44 @@ static const struct field row[] = {
 	FIELD_TEXT(struct installation, id),
 	FIELD_TEXT(struct installation, name),
 	FIELD_INT(struct installation, created_at_us),
+	FIELD_TEXT(struct installation, keys),
 	FIELD_END,
 };
 
-static status /* inside one transaction */
-create_tx(struct ctx *cx, void *arg)
-{
-	struct installation *in = arg;
+struct join {
+	str id, name, keys;
+	struct installation found;
+};
 
-	TRY(tx_now_us(cx, &in->created_at_us));
-	return db_run(cx, SQL_INSTALLATION_ADD, TEXT(in->id), TEXT(in->name), INT(in->created_at_us));
+static status /* inside one transaction */
+join_tx(struct ctx *cx, void *arg)
+{
+	struct join *j = arg;
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	TRY(db_run(cx, SQL_INSTALLATION_ADD, TEXT(j->id), TEXT(j->name), INT(now_us), TEXT(j->keys)));
+	TRY(db_run(cx, SQL_INSTALLATION_BIND, TEXT(j->keys)));
+	TRY(db_one(cx, SQL_INSTALLATION_GET, row, &j->found));
+	if (!str_eq(j->found.keys, j->keys))
+		return fail(cx, E_CONFLICT,
+			"this key file (%.*s) does not belong to the database (%.*s); give the right one "
+			"with "
+			"--keys",
+			STR_ARG(j->keys), STR_ARG(j->found.keys));
+	return OK;
 }
 
 status
-installation_create(struct ctx *cx, str name, struct installation *out)
+installation_join(struct ctx *cx, str name, str keys, struct installation *out)
 {
-	struct installation in = { .name = name };
-	status s;
+	struct join j = { .id = random_hex(cx->arena, 16), .name = name, .keys = keys };
 
 	if (!name.len || name.len > LIMIT_INSTALLATION_NAME)
 		return fail(cx, E_INVALID, "the installation's name must have 1 to %u bytes",
 			LIMIT_INSTALLATION_NAME);
-	in.id = random_hex(cx->arena, 16);
-	s = tx_run(cx, create_tx, &in);
-	if (s == E_EXISTS)
-		return fail(cx, E_EXISTS, "this installation was made before; nothing was changed");
-	TRY(s);
-	*out = in;
+	TRY(tx_run(cx, join_tx, &j));
+	*out = j.found;
 	return OK;
 }
 

@@ -170,8 +170,8 @@ struct http_options {
 	const char *tls_certificate,
 		*tls_key;  /* files (PEM); NULL: plain. Read again by http_server_reload */
 	int drain_seconds; /* how long a stop waits for what was accepted */
-	struct db *db;	   /* both are put into each exchange's ctx; may be NULL */
-	struct app *app;
+	const struct ctx
+		*base; /* each exchange's ctx begins as a copy of it, with its own arena; may be NULL */
 	/* Fills x's answer for status s (the message is in x->cx->error, as fail left it). */
 	void (*refuse)(struct http_exchange *x, status s);
 	/* After each answer, on the loop: for logs and metrics. May be NULL. */

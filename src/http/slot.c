@@ -24,8 +24,9 @@ http_slot_take(struct http_conn *c)
 	slot->conn = c;
 	slot->began_us = clock_mono_us();
 	ctx_init(&slot->cx, &slot->arena);
-	slot->cx.db = s->o.db;
-	slot->cx.app = s->o.app;
+	if (s->o.base)
+		slot->cx = *s->o.base;
+	slot->cx.arena = &slot->arena;
 	http_exchange_init(&slot->x, &slot->cx);
 	slot->x.conn = c;
 	http_parse_begin(&slot->parse, &slot->arena);

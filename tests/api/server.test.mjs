@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { onPostgres, startServer } from './lib/server.mjs';
+import { onPostgres, startSetUp } from './lib/server.mjs';
 
 let server;
-before(async () => (server = await startServer()));
+before(async () => (server = await startSetUp()));
 after(() => server.stop());
 
 test('server_health says that it is alive', async () => {
@@ -38,13 +38,21 @@ test('server_version says which version this is', async () => {
 	assert.match(json.version, /^\d+\.\d+\.\d+$/);
 });
 
-test('server_config is refused while nobody can sign in', async () => {
+test('server_config needs somebody who may read it', async () => {
 	for (const headers of [{}, { authorization: 'Bearer anything' }]) {
 		const { status, json, headers: answered } = await server.get('/api/v1/config', { headers });
 		assert.equal(status, 401);
 		assert.equal(json.code, 'unauthenticated');
 		assert.equal(answered.get('www-authenticate'), 'Bearer');
 	}
+});
+
+test('server_config lists every setting and where it came from', async () => {
+	const { status, json } = await server.as(server.first.adminToken).get('/api/v1/config');
+	assert.equal(status, 200);
+	const listen = json.settings.find(({ name }) => name === 'listen');
+	assert.deepEqual(listen, { name: 'listen', value: '127.0.0.1:0', source: 'flag' });
+	assert.equal(json.settings.find(({ name }) => name === 'workers').source, 'default');
 });
 
 /** The text format 0.0.4: families with HELP and TYPE before their samples, each sample once. */

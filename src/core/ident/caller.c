@@ -134,7 +134,7 @@ struct token_row {
 	str delegator_id;
 	int64_t delegator_disabled_at;
 	str level, rules, environments, keys;
-	int64_t verbs, rate_per_minute;
+	int64_t verbs, production_verbs, rate_per_minute;
 	bool approval_required, auto_mode;
 	str cidrs;
 	int64_t vote_until, expires_at, revoked_at;
@@ -154,6 +154,7 @@ static const struct field token_row[] = {
 	FIELD_TEXT(struct token_row, environments),
 	FIELD_TEXT(struct token_row, keys),
 	FIELD_INT(struct token_row, verbs),
+	FIELD_INT(struct token_row, production_verbs),
 	FIELD_INT(struct token_row, rate_per_minute),
 	FIELD_BOOL(struct token_row, approval_required),
 	FIELD_BOOL(struct token_row, auto_mode),
@@ -208,6 +209,7 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 		return fail(cx, E_INTERNAL, "a principal of a kind that there is not");
 	out->may_vote = out->kind == PRINCIPAL_USER && t.vote_until > now_us;
 	out->scope.verbs = (uint32_t)t.verbs;
+	out->scope.production_verbs = (uint32_t)t.production_verbs;
 	TRY(read_rules(cx, t.level, t.rules, &out->rules));
 	TRY(read_scope(cx, t.environments, &out->scope.all_environments, &out->scope.environments,
 		&out->scope.environment_count));
@@ -313,13 +315,20 @@ caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
 bool
 caller_may(const struct caller *c, str rule)
 {
+	return caller_may_in(c, rule, true);
+}
+
+bool
+caller_may_in(const struct caller *c, str rule, bool production)
+{
+	uint32_t verbs = production && c->scope.production_verbs ? c->scope.production_verbs : c->scope.verbs;
 	enum verb verb;
 
 	if (!rule_verb(rule, &verb))
 		return false;
 	if (verb == VERB_APPROVE && c->kind != PRINCIPAL_USER)
 		return false;
-	if (c->scope.verbs && !(c->scope.verbs & 1u << verb))
+	if (verbs && !(verbs & 1u << verb))
 		return false;
 	return rules_cover(&c->rules, rule) && (!c->delegated || rules_cover(&c->delegator, rule));
 }

@@ -37,7 +37,8 @@ struct scope {
 	bool all_keys;
 	const str *keys; /* exact, or a prefix that ends in ".*" */
 	size_t key_count;
-	uint32_t verbs; /* bit by enum verb; 0: those of the rules */
+	uint32_t verbs;		   /* bit by enum verb; 0: those of the rules */
+	uint32_t production_verbs; /* the same in production environments; 0: as verbs (ID-7) */
 };
 
 struct caller {
@@ -79,6 +80,10 @@ status caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules
 /* Do the caller's rights hold the rule (both sets where delegated; never approve for an agent)? Scope not
  * looked at. */
 bool caller_may(const struct caller *c, str rule);
+
+/* The same in an environment that is production or not. Where none is named it counts as production: that is
+ * what caller_may says. */
+bool caller_may_in(const struct caller *c, str rule, bool production);
 
 /* E_FORBIDDEN "Forbidden: <what> (missing permission: <rules>)" (ID-9). needed is NULL-terminated. */
 status

@@ -20,7 +20,7 @@ SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM org
 
 -- name: caller_token
 SELECT t.org_id, o.slug, t.token_id, t.principal_id, p.kind, p.name, p.disabled_at, t.delegator_id, d.disabled_at,
-	t.level, t.rules, t.environments, t.keys, t.verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
+	t.level, t.rules, t.environments, t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
 	t.vote_until, t.expires_at, t.revoked_at
 FROM token t
 JOIN org o ON o.org_id = t.org_id

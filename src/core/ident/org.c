@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "core/id.h"
+#include "core/ident/member.h"
 #include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
@@ -13,6 +14,7 @@
 
 struct bootstrap {
 	struct org_first first;
+	str name;
 	str password_hash; /* made before the transaction: it takes its time */
 	int64_t now_us;
 };
@@ -27,8 +29,8 @@ add_places(struct ctx *cx, struct bootstrap *b)
 {
 	struct org_first *f = &b->first;
 
-	TRY(db_run(cx, SQL_ORG_ADD, TEXT(f->org_id), TEXT(STR("default")), TEXT(STR("Default")),
-		TEXT(STR("{}")), INT(b->now_us)));
+	TRY(db_run(cx, SQL_ORG_ADD, TEXT(f->org_id), TEXT(STR("default")), TEXT(b->name), TEXT(STR("{}")),
+		INT(b->now_us)));
 	TRY(db_run(cx, SQL_ORG_ADD_PROJECT, TEXT(f->org_id), TEXT(f->project_id), TEXT(STR("default")),
 		TEXT(STR("Default")), INT(b->now_us)));
 	TRY(db_run(cx, SQL_ORG_ADD_ENVIRONMENT, TEXT(f->org_id), TEXT(f->production_id), TEXT(f->project_id),
@@ -53,8 +55,6 @@ add_people(struct ctx *cx, struct bootstrap *b)
 		TEXT(STR("First agent")), NIL, TEXT(STR("operations")), NIL, INT(b->now_us));
 }
 
-/* ID-7: read and propose in production, write and toggle elsewhere: by level proposer; scope and gate do the
- * rest. */
 static status
 add_tokens(struct ctx *cx, struct bootstrap *b)
 {
@@ -69,7 +69,9 @@ add_tokens(struct ctx *cx, struct bootstrap *b)
 	struct token_new agent = { .name = STR("First agent token"),
 		.principal_id = f->agent_id,
 		.delegator_id = f->admin_id,
-		.level = LEVEL_PROPOSER,
+		.level = LEVEL_OPERATOR,
+		.verbs = TOKEN_AGENT_VERBS,
+		.production_verbs = TOKEN_AGENT_PRODUCTION_VERBS,
 		.all_environments = true,
 		.all_keys = true };
 	struct token_minted minted;
@@ -97,22 +99,47 @@ bootstrap_tx(struct ctx *cx, void *arg)
 }
 
 status
-org_bootstrap(struct ctx *cx, str admin_email, struct org_first *out)
+org_begin(struct ctx *cx, const struct org_wish *wish, struct org_first *out)
 {
-	struct bootstrap b = { .first = {
-				       .admin_email = admin_email,
-				       .admin_password = secret_password(cx->arena),
-				       .org_id = id_new(cx->arena),
-				       .project_id = id_new(cx->arena),
-				       .production_id = id_new(cx->arena),
-				       .staging_id = id_new(cx->arena),
-				       .admin_id = id_new(cx->arena),
-				       .agent_id = id_new(cx->arena),
-			       } };
+	struct bootstrap b = { .name = wish->name.len ? wish->name : STR("Default"),
+		.first = {
+			.admin_password =
+				wish->admin_password.len ? wish->admin_password : secret_password(cx->arena),
+			.org_id = id_new(cx->arena),
+			.project_id = id_new(cx->arena),
+			.production_id = id_new(cx->arena),
+			.staging_id = id_new(cx->arena),
+			.admin_id = id_new(cx->arena),
+			.agent_id = id_new(cx->arena),
+		} };
 
+	TRY(member_email(cx, wish->admin_email, &b.first.admin_email));
+	TRY(password_check(cx, b.first.admin_password));
 	TRY(password_hash(cx, b.first.admin_password, &b.password_hash));
 	TRY(tx_run(cx, bootstrap_tx, &b));
 	*out = b.first;
+	return OK;
+}
+
+status
+org_bootstrap(struct ctx *cx, str admin_email, struct org_first *out)
+{
+	return org_begin(cx, &(struct org_wish){ .admin_email = admin_email }, out);
+}
+
+static status
+exists_tx(struct ctx *cx, void *arg)
+{
+	return db_one(cx, SQL_ORG_COUNT, count_row, arg);
+}
+
+status
+org_exists(struct ctx *cx, bool *out_exists)
+{
+	struct count_row row;
+
+	TRY(db_read(cx, exists_tx, &row));
+	*out_exists = row.count > 0;
 	return OK;
 }
 

@@ -8,6 +8,13 @@
 
 #include "core/ident/caller.h"
 
+/* How the first organization is to begin. */
+struct org_wish {
+	str name;	    /* empty: "Default" */
+	str admin_email;    /* kept in lower case */
+	str admin_password; /* empty: one is made */
+};
+
 /* What `countersign init` prints, once. */
 struct org_first {
 	str admin_email, admin_password, admin_token, agent_token;
@@ -20,9 +27,16 @@ struct org_first {
  * admin person with a personal token that may vote for an hour (issue 3), and one agent with the safe default
  * token (ID-7).
  *
- * E_EXISTS  there is an organization already; nothing was changed
+ * E_EXISTS   there is an organization already; nothing was changed
+ * E_INVALID  the address is not one, or the password is too short or too long
  */
+status org_begin(struct ctx *cx, const struct org_wish *wish, struct org_first *out) MUST_USE;
+
+/* The same, with nothing but the address decided. */
 status org_bootstrap(struct ctx *cx, str admin_email, struct org_first *out) MUST_USE;
+
+/* Is there an organization already? */
+status org_exists(struct ctx *cx, bool *out_exists) MUST_USE;
 
 /* The organization's settings (JSON text) and the version of its policy. Inside tx_run or db_read.
  * E_NOT_FOUND */

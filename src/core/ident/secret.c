@@ -106,6 +106,15 @@ secret_hint(struct arena *a, str secret)
 }
 
 status
+password_check(struct ctx *cx, str password)
+{
+	if (password.len >= LIMIT_PASSWORD_LEAST && password.len <= LIMIT_PASSWORD_BYTES)
+		return OK;
+	return fail(
+		cx, E_INVALID, "a password has %u to %u bytes", LIMIT_PASSWORD_LEAST, LIMIT_PASSWORD_BYTES);
+}
+
+status
 password_hash(struct ctx *cx, str password, str *out_hash)
 {
 	char hash[crypto_pwhash_STRBYTES];

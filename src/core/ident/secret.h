@@ -32,6 +32,9 @@ str secret_hash(struct arena *a, str secret);
 /* The kind and the last four characters, to tell tokens apart in a list: "agt …x9Qa". */
 str secret_hint(struct arena *a, str secret);
 
+/* E_INVALID  shorter than LIMIT_PASSWORD_LEAST or longer than LIMIT_PASSWORD_BYTES */
+status password_check(struct ctx *cx, str password) MUST_USE;
+
 /* E_BUSY  not enough memory for the hash right now */
 status password_hash(struct ctx *cx, str password, str *out_hash) MUST_USE;
 

@@ -62,7 +62,7 @@ token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct to
 		TEXT(secret_hash(cx->arena, minted.secret)), TEXT(secret_hint(cx->arena, minted.secret)),
 		TEXT(t->name), TEXT(t->principal_id), or_null(t->delegator_id), or_null(t->parent_id),
 		TEXT(str_of(t->level == LEVEL_NONE ? "" : level_name(t->level))), TEXT(rules),
-		TEXT(environments), TEXT(keys), INT(t->verbs),
+		TEXT(environments), TEXT(keys), INT(t->verbs), INT(t->production_verbs),
 		INT(t->rate_per_minute ? t->rate_per_minute : TOKEN_RATE), INT(t->approval_required),
 		INT(t->auto_mode), TEXT(cidrs), t->vote_us ? INT(now_us + t->vote_us) : NIL, INT(ttl_us),
 		INT(minted.expires_at), INT(now_us)));

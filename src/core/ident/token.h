@@ -20,6 +20,10 @@
 #define TOKEN_TTL_AGENT_US (INT64_C(7) * 86400 * 1000000)  /* the default for agents */
 #define TOKEN_RATE	   60
 
+/* The safe default for an agent (ID-7): read and propose in production, write and toggle too elsewhere. */
+#define TOKEN_AGENT_PRODUCTION_VERBS (1u << VERB_READ | 1u << VERB_PROPOSE)
+#define TOKEN_AGENT_VERBS	     (TOKEN_AGENT_PRODUCTION_VERBS | 1u << VERB_TOGGLE | 1u << VERB_WRITE)
+
 struct token_new {
 	str name;
 	str principal_id; /* whose actions these will be */
@@ -31,9 +35,9 @@ struct token_new {
 	bool all_environments, all_keys;
 	const str *environments, *keys, *cidrs;
 	size_t environment_count, key_count, cidr_count;
-	uint32_t verbs;
-	int64_t rate_per_minute; /* 0: TOKEN_RATE */
-	int64_t ttl_us;		 /* 0: the default of its kind */
+	uint32_t verbs, production_verbs; /* as in struct scope */
+	int64_t rate_per_minute;	  /* 0: TOKEN_RATE */
+	int64_t ttl_us;			  /* 0: the default of its kind */
 	bool approval_required, auto_mode;
 	int64_t vote_us; /* personal: how long it may vote, at most an hour; 0: not at all */
 };

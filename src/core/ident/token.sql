@@ -2,8 +2,8 @@
 
 -- name: token_add
 INSERT INTO token (org_id, token_id, hash, hint, name, principal_id, delegator_id, parent_id, level, rules, environments,
-	keys, verbs, rate_per_minute, approval_required, auto_mode, cidrs, vote_until, ttl_us, expires_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+	keys, verbs, production_verbs, rate_per_minute, approval_required, auto_mode, cidrs, vote_until, ttl_us, expires_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 
 -- name: token_revoke
 -- The token and, generation by generation, all that were minted with it.

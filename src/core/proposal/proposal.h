@@ -33,24 +33,31 @@ struct propose_in {
 	str prompt_version, prompt_hash, model, provider;
 };
 
-/* A proposal as it is shown. Text in the arena. */
+/* A proposal as it is stored. Text in the arena. */
 struct proposal {
 	str id, org_id, tool_call_id;
 	enum proposal_state state;
+	str state_name;
 	str tool;
 	int64_t tool_version;
-	str proposer_id, proposer_kind, delegator_id, token_id;
+	str effect;
+	str proposer_id, proposer_kind, delegator_id, token_id, transport;
 	str payload, payload_hash; /* canonical JSON and its SHA-256 */
 	str card, view_hash;	   /* canonical JSON and its SHA-256 */
 	str summary, risk;
+	str environment_id, resource_type, resource_key;
 	int64_t votes_needed;
 	bool four_eyes;
-	int64_t created_at, expires_at, resolved_at;
+	int64_t policy_version;
+	str provenance; /* JSON: prompt version and hash, model, provider */
+	str idempotency_key;
+	str request_hash;  /* of everything that was asked, for a replay */
+	str salt;	   /* of the nonce */
 	str minted_id;	   /* the id a created thing will get */
 	int64_t minted_at; /* the time it will be given */
+	int64_t created_at, expires_at, resolved_at;
 	str applier_id, applied_audit_id, result, error;
 	int64_t applied_version;
-	str salt; /* of the nonce */
 	str mac;
 };
 

@@ -2,6 +2,9 @@
 -- Who there is and what they may do (PRODUCT section 1). Every row has an organization, and
 -- every key begins with it: a row of another tenant cannot be reached by forgetting a condition.
 
+-- Which key file the servers of this database share (core/keys.h); empty until the first of them starts.
+ALTER TABLE installation ADD COLUMN keys TEXT NOT NULL DEFAULT '';
+
 CREATE TABLE org (
 	org_id TEXT NOT NULL PRIMARY KEY,
 	slug TEXT NOT NULL UNIQUE,
@@ -119,6 +122,7 @@ CREATE TABLE token (
 	environments TEXT NOT NULL, -- JSON array of ids, or '"all"'
 	keys TEXT NOT NULL, -- JSON array of patterns, or '"all"'
 	verbs BIGINT NOT NULL, -- bits; 0: those of the rules
+	production_verbs BIGINT NOT NULL, -- the same in production environments; 0: as verbs (ID-7)
 	rate_per_minute BIGINT NOT NULL CHECK (rate_per_minute BETWEEN 1 AND 100000),
 	approval_required BIGINT NOT NULL CHECK (approval_required IN (0, 1)),
 	auto_mode BIGINT NOT NULL CHECK (auto_mode IN (0, 1)),

@@ -49,6 +49,13 @@ rest_refuse(struct http_exchange *x, status s)
 
 /* --- operations --- */
 
+static void
+add_headers(struct http_exchange *x)
+{
+	for (size_t i = 0; i < x->cx->header_count; i++)
+		http_add_header(x, str_of(x->cx->headers[i].name), x->cx->headers[i].value);
+}
+
 static status
 answer(struct http_exchange *x, const struct op *op, const void *in)
 {
@@ -80,6 +87,7 @@ handle(struct http_exchange *x, void *arg)
 	const struct input *input = arg;
 	status s = run(x, input);
 
+	add_headers(x);
 	if (s != OK) {
 		rest_refuse(x, s);
 		return;

@@ -75,7 +75,9 @@ export async function freshDatabase() {
 	const psql = (sql) => promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', server, '-c', sql]);
 	await psql(`CREATE DATABASE ${name}`);
 	const url = server.replace(/^(postgres(?:ql)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`);
-	return { flags: ['--database', url], url, drop: () => psql(`DROP DATABASE ${name} WITH (FORCE)`) };
+	const dir = await temporaryDirectory(); // the key file is not in the database
+	const drop = () => Promise.all([psql(`DROP DATABASE ${name} WITH (FORCE)`), rm(dir, { recursive: true, force: true })]);
+	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, drop };
 }
 
 class Server {
@@ -120,6 +122,19 @@ class Server {
 		return this.request('POST', target, { body, ...options });
 	}
 
+	/** The same requests with a bearer token. */
+	as(token) {
+		const authorized = (options = {}) => ({ ...options, headers: { authorization: `Bearer ${token}`, ...options.headers } });
+		const ask = (method, target, body, options) => this.request(method, target, authorized({ body, ...options }));
+		return {
+			get: (target, options) => ask('GET', target, undefined, options),
+			delete: (target, options) => ask('DELETE', target, undefined, options),
+			post: (target, body = {}, options) => ask('POST', target, body, options),
+			put: (target, body, options) => ask('PUT', target, body, options),
+			patch: (target, body, options) => ask('PATCH', target, body, options),
+		};
+	}
+
 	/** Sends bytes as they are and gives all that comes back until the server closes. */
 	async raw(bytes, { end = false } = {}) {
 		const socket = net.connect(this.port, '127.0.0.1');
@@ -154,6 +169,22 @@ class Server {
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
 		if (code !== 0) throw new Error(`it ended with ${code ?? by}:\n${this.stderr}`);
 	}
+}
+
+/** Sets the database up and gives what `init --json` printed: adminToken, agentToken, orgId … */
+export async function init(database, args = []) {
+	const { code, stdout, stderr } = await run(['init', '--json', ...database.flags, ...args]);
+	if (code !== 0) throw new Error(`init ended with ${code}:\n${stderr}`);
+	return JSON.parse(stdout);
+}
+
+/** A server on a database that has been set up: server.first is what init printed, server.as(token) asks as somebody. */
+export async function startSetUp(options = {}) {
+	const database = options.database ?? (await freshDatabase());
+	const first = await init(database);
+	const server = await startServer({ ...options, database });
+	if (!options.database) server.database = database;
+	return Object.assign(server, { first });
 }
 
 /** Starts a server on any free port and waits until it says that it is ready. */

@@ -19,24 +19,26 @@ open_migrated(struct ctx *cx, const char *dir)
 }
 
 static void
-an_installation_is_made_once(void **state)
+the_first_keys_to_come_decide_for_good(void **state)
 {
 	UNIT(u);
 	TEMPDIR(dir);
-	struct installation made, again = { .name = STR("untouched") }, got;
+	struct installation made, again, other = { .name = STR("untouched") };
 	struct db *db = open_migrated(&u.cx, dir.path);
 
 	(void)state;
-	assert_status(installation_get(&u.cx, &again), E_NOT_FOUND);
-	assert_status(installation_create(&u.cx, STR("Acme"), &made), OK);
+	assert_status(installation_get(&u.cx, &other), E_NOT_FOUND);
+	assert_status(installation_join(&u.cx, STR("Acme"), STR("00ff"), &made), OK);
 	assert_int_equal(made.id.len, 32);
-	assert_status(installation_create(&u.cx, STR("Other"), &again), E_EXISTS);
-	assert_str(again.name, "untouched");
-	assert_str(ctx_message(&u.cx, E_EXISTS), "this installation was made before; nothing was changed");
-	assert_status(installation_get(&u.cx, &got), OK);
-	assert_str(got.name, "Acme");
-	assert_true(str_eq(got.id, made.id));
-	assert_int_equal(got.created_at_us, made.created_at_us);
+	assert_status(installation_join(&u.cx, STR("Other"), STR("11ff"), &other), E_CONFLICT);
+	assert_str(other.name, "untouched");
+	assert_non_null(strstr(u.cx.error.message.ptr, "11ff"));
+	assert_status(installation_join(&u.cx, STR("Other"), STR("00ff"), &again), OK);
+	assert_str(again.name, "Acme");
+	assert_str(again.keys, "00ff");
+	assert_true(str_eq(again.id, made.id));
+	assert_status(installation_get(&u.cx, &again), OK);
+	assert_int_equal(again.created_at_us, made.created_at_us);
 	db_close(db);
 }
 
@@ -51,11 +53,12 @@ an_installation_needs_a_name_of_bounded_length(void **state)
 
 	(void)state;
 	memset(longer, 'x', sizeof(longer));
-	assert_status(installation_create(&u.cx, STR(""), &out), E_INVALID);
-	assert_status(installation_create(&u.cx, (str){ longer, sizeof(longer) }, &out), E_INVALID);
-	assert_status(installation_create(&u.cx, STR("\xff"), &out), E_INVALID);
+	assert_status(installation_join(&u.cx, STR(""), STR("00ff"), &out), E_INVALID);
+	assert_status(
+		installation_join(&u.cx, (str){ longer, sizeof(longer) }, STR("00ff"), &out), E_INVALID);
+	assert_status(installation_join(&u.cx, STR("\xff"), STR("00ff"), &out), E_INVALID);
 	assert_status(installation_get(&u.cx, &out), E_NOT_FOUND);
-	assert_status(installation_create(&u.cx, (str){ longer, sizeof(longer) - 1 }, &out), OK);
+	assert_status(installation_join(&u.cx, (str){ longer, sizeof(longer) - 1 }, STR("00ff"), &out), OK);
 	db_close(db);
 }
 
@@ -63,7 +66,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_installation_is_made_once),
+		cmocka_unit_test(the_first_keys_to_come_decide_for_good),
 		cmocka_unit_test(an_installation_needs_a_name_of_bounded_length),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
