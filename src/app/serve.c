@@ -14,6 +14,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "core/event.h"
+#include "core/gate/tool.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -142,7 +144,9 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){ .db = cx->db, .app = app, .keys = cx->keys };
+	app->base = (struct ctx){
+		.db = cx->db, .app = app, .keys = cx->keys, .tools = app->tools, .events = app->events
+	};
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -186,6 +190,8 @@ serve(struct ctx *cx)
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
+	TRY(registry_new(cx, app_tools, &app->tools));
+	app->events = event_hub_new();
 	TRY(listen_on(cx));
 	s = say_ready(cx);
 	if (s == OK) {
@@ -195,6 +201,8 @@ serve(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	http_server_free(app->server);
+	event_hub_free(app->events);
+	registry_free(app->tools);
 	return s;
 }
 

@@ -50,13 +50,95 @@ enter(struct ctx *cx, void *arg)
 	return e->op->run(cx, e->in, e->out);
 }
 
+/* --- what is kept of a refusal --- */
+
+struct refusal {
+	const struct op *op;
+	const void *in;
+	status why;
+	struct caller caller;
+};
+
+static status
+keep_refusal(struct ctx *cx, void *arg)
+{
+	struct refusal *r = arg;
+
+	cx->header_count = 0;
+	TRY(caller_lock(cx, cx->credential, false));
+	TRY(caller_identify(cx, cx->credential, &r->caller));
+	cx->caller = &r->caller;
+	return r->op->refused(cx, r->in, r->why);
+}
+
+/* Was it the request that was refused, by somebody we know? Our own trouble is not on the caller's account.
+ */
+static bool
+is_refusal(status s)
+{
+	return status_info(s)->http < 500 && s != E_RATE_LIMITED && s != E_UNAUTHENTICATED;
+}
+
+status
+op_refused(struct ctx *cx, const struct op *op, const void *in, status s)
+{
+	struct refusal r = { .op = op, .in = in, .why = s };
+	struct error said = cx->error;
+	status kept;
+
+	if (!op->refused || !is_refusal(s))
+		return s;
+	ctx_clear(cx);
+	kept = tx_run(cx, keep_refusal, &r);
+	cx->caller = NULL;
+	if (kept == E_RATE_LIMITED)
+		return kept;
+	cx->error = said;
+	return s;
+}
+
+/* --- reads of an operation that waits --- */
+
+struct own_read {
+	status (*fn)(struct ctx *cx, void *arg);
+	void *arg;
+	struct caller caller;
+};
+
+static status
+read_as_caller(struct ctx *cx, void *arg)
+{
+	struct own_read *r = arg;
+
+	TRY(caller_identify(cx, cx->credential, &r->caller));
+	cx->caller = &r->caller;
+	return r->fn(cx, r->arg);
+}
+
+status
+op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg)
+{
+	struct own_read r = { .fn = fn, .arg = arg };
+	status s = db_read(cx, read_as_caller, &r);
+
+	cx->caller = NULL;
+	return s;
+}
+
 status
 op_run(struct ctx *cx, const struct op *op, const void *in, struct json_out *out)
 {
 	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
 
+	status s;
+
 	if (op->tx == OP_TX_NONE)
 		return is_public(op) ? op->run(cx, in, out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
-	return op->tx == OP_TX_READ ? db_read(cx, enter, &e) : tx_run(cx, enter, &e);
+	if (op->tx == OP_TX_OWN)
+		s = op->run(cx, in, out);
+	else
+		s = op->tx == OP_TX_READ ? db_read(cx, enter, &e) : tx_run(cx, enter, &e);
+	cx->caller = NULL; /* it lived here */
+	return s == OK ? OK : op_refused(cx, op, in, s);
 }
