@@ -63,6 +63,7 @@ struct proposal {
 
 extern const struct op proposal_ops[];
 
+/* Inside tx_run, with cx->caller. */
 /*
  * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues
  * (feedback), E_IDEMPOTENCY (same key, other payload)
@@ -70,17 +71,29 @@ extern const struct op proposal_ops[];
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
 
-/* apply:true also applies, after the vote, in a transaction of its own. */
-status proposal_approve(struct ctx *cx, str id, str view_hash) MUST_USE;
-status proposal_deny(struct ctx *cx, str id, str view_hash, str reason) MUST_USE;
-status proposal_cancel(struct ctx *cx, str id, str note) MUST_USE;
+/*
+ * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.
+ *
+ * E_NOT_FOUND  unknown, or another tenant's	E_FORBIDDEN  not this person, not this credential
+ * E_GONE	resolved or expired		E_VIEW	     another card	E_CONFLICT  voted already
+ * E_TAMPERED	the row or a vote does not carry our seal
+ */
+status proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out) MUST_USE;
+status proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal *out) MUST_USE;
+status proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out) MUST_USE;
 
-/* By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool. */
+/*
+ * By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool.
+ * OK: *out is applied, or failed (its error says why). Errors as above, and
+ *
+ * E_APPROVAL  votes are missing	E_DRIFT  another card would come out; the state is unchanged
+ */
 status proposal_apply(struct ctx *cx, str id, str token, struct proposal *out) MUST_USE;
 
-status proposal_get(struct ctx *cx, str id, struct proposal *out) MUST_USE;
+/* Tells whoever listens that the proposal has this state now. */
+void proposal_emit(struct ctx *cx, const struct proposal *p);
 
-/* Marks overdue ones; hygiene only: expiry is decided where it matters. */
-status proposal_sweep(struct ctx *cx, int64_t *out_expired) MUST_USE;
+#define PROPOSAL_TTL_SECONDS	  600
+#define PROPOSAL_TTL_MOST_SECONDS 86400
 
 #endif
