@@ -27,6 +27,8 @@
 	X(tx_before_hooks, "the caller has been told, hooks have not run")                                   \
 	X(batch_between, "one transaction of a batch has run, the next has not")                             \
 	X(migrate_between, "one migration has been committed, the next has not")                             \
+	X(seal_after_commit, "leaves are in the tree, no checkpoint is signed for them")                     \
+	X(seal_after_held, "a checkpoint is kept in its file, the database does not have it")                \
 	X(http_before_answer, "the handler has run, no byte of the answer is sent")
 
 enum fault_point {

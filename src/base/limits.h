@@ -54,7 +54,7 @@
 #define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
 #define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
 #define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
-#define LIMIT_DB_PARAMS	  32u
+#define LIMIT_DB_PARAMS	  48u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
 /* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
@@ -83,7 +83,14 @@
 #define LIMIT_URI_BYTES	      (2u * KIB) /* a URI in a schema */
 
 /* --- audit --- */
-#define LIMIT_CHECKPOINT (64u * KIB) /* three lines and the signatures of many witnesses */
+#define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
+#define LIMIT_AUDIT_TEXT    1024u	/* one column of an entry: names and ids, no prose */
+#define LIMIT_AUDIT_LEAF    (64u * KIB) /* all columns, each byte escaped */
+#define LIMIT_AUDIT_BATCH   256u	/* entries sealed in one transaction: the writer is not held for long */
+#define LIMIT_AUDIT_PAGE    500u	/* entries of one list */
+#define LIMIT_AUDIT_SCAN    5000u	/* entries that one list looks at; then it hands out a cursor */
+#define LIMIT_AUDIT_EXPORT  5000u	/* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
+#define LIMIT_AUDIT_SEAL_MS 800		/* how often the sealer looks: a checkpoint is out within two seconds */
 
 /* --- identity --- */
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */

@@ -30,6 +30,7 @@
 	X(E_APPROVAL,          "approval_required",     409, -32009, false, "this needs more approvals first") \
 	X(E_VIEW,              "view_mismatch",         409, -32009, false, "the card that was decided on is not the stored one; look again") \
 	X(E_IDEMPOTENCY,       "idempotency_collision", 409, -32009, false, "this key was used for another request; use a new one") \
+	X(E_TAMPERED,          "tampered",              409, -32009, false, "a stored record was changed outside of Countersign; nothing was done") \
 	X(E_GONE,              "proposal_gone",         410, -32010, false, "the proposal is already resolved") \
 	X(E_TOO_LARGE,         "too_large",             413, -32013, false, "the input is larger than the limit") \
 	X(E_MEDIA_TYPE,        "unsupported_media_type", 415, -32015, false, "the body must be application/json") \

@@ -2,8 +2,9 @@
 /*
  * event: "something happened, look again": a hint for waiters and streams, never the truth.
  *
- * event_emit inside a transaction sends after the commit: to this server's
- * listeners at once, to other servers by NOTIFY (PostgreSQL). Metadata only (TL-10).
+ * event_emit inside a transaction sends after its commit. Metadata only, never
+ * arguments or results (TL-10). Whoever waits looks at the database again, also
+ * without a hint every LIMIT_EVENT_POLL_US: another server's hint may come late or not at all.
  */
 #ifndef CORE_EVENT_H
 #define CORE_EVENT_H
@@ -11,15 +12,28 @@
 #include "base/ctx.h"
 
 struct event_hub;
+
 struct event {
 	str org_id, type, id; /* "proposal.pending", the proposal's id */
 	str data;	      /* a small JSON object, metadata only */
 };
 
+struct event_hub *event_hub_new(void);
+void event_hub_free(struct event_hub *h);
+
+/* Inside tx_run: published after the commit, not at all without it. Nothing where there is no hub. */
 void event_emit(struct ctx *cx, const struct event *e);
 
-/* Waits until an event about id (or the deadline). Returns false on time-out. Spurious wake-ups are fine:
- * look again. */
-bool event_wait(struct event_hub *hub, str id, int64_t until_mono_us, bool (*gone)(void *), void *arg);
+/* At once: for hints that came from another server. */
+void event_publish(struct event_hub *h, const struct event *e);
+
+/* fn is called for every event, on the thread that published it, under the hub's lock: it must be quick. */
+typedef void event_fn(void *arg, const struct event *e);
+uint64_t event_listen(struct event_hub *h, event_fn *fn, void *arg);
+void event_forget(struct event_hub *h, uint64_t ticket);
+
+/* Waits until there were more events than seen (event_count before one looked), at most most_us. */
+uint64_t event_count(struct event_hub *h);
+void event_wait(struct event_hub *h, uint64_t seen, int64_t most_us);
 
 #endif

@@ -13,6 +13,7 @@
 #define CORE_AUDIT_AUDIT_H
 
 #include "core/ident/caller.h"
+#include "core/op.h"
 #include "json/json.h"
 
 /* One list: every action the log knows. */
@@ -58,17 +59,22 @@ enum audit_action {
 };
 const char *audit_action_name(enum audit_action a);
 
-/* What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller.
+/*
+ * What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller.
+ * Without one the actor is the system, and org_id says whose log it is. Each text at most LIMIT_AUDIT_TEXT
+ * bytes.
  */
 struct audit_entry {
 	enum audit_action action;
+	str org_id; /* empty: the caller's */
 	str resource_type, resource_key, resource_id;
 	str reason; /* "proposal:<id>" for an applied change */
 	str proposal_id, tool, tool_call_id;
 	str args_hash; /* SHA-256 of the canonical arguments */
 	str risk, decision, outcome;
-	str approvers; /* JSON array of principal ids */
-	str applier_id, agent_id;
+	str approvers;		  /* JSON array of principal ids */
+	str applier_id, agent_id; /* agent empty: the caller, where it is one */
+	str chat_id;
 	str prompt_version, prompt_hash, model, provider;
 	bool with_override, via_token;
 	int64_t version;		   /* of the resource, where it has one */
@@ -76,8 +82,24 @@ struct audit_entry {
 	str subject;			   /* whose key encrypts them; empty: the organization's */
 };
 
-/* Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no
- * effect. */
+/*
+ * Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no
+ * effect.
+ *
+ * E_INVALID    a value has numbers that do not survive the canonical form, approvers is not an array
+ * E_TOO_LARGE  a text is longer than LIMIT_AUDIT_TEXT
+ */
 status audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id) MUST_USE;
+
+/*
+ * Destroys the subject's key: what is stored of their values can be read by nobody any more, while
+ * every hash and proof stays as it was. Appends `subject.erased`. Inside tx_run. The
+ * organization's own key (the empty subject) cannot be destroyed.
+ *
+ * E_NOT_FOUND  nothing is stored under a key of this subject
+ */
+status audit_erase(struct ctx *cx, str org_id, str subject, str *out_id) MUST_USE;
+
+extern const struct op audit_ops[];
 
 #endif

@@ -24,6 +24,7 @@ struct tool_call {
 	const struct json *input; /* validated against the tool's schema */
 	str id;			  /* the id that a created thing gets */
 	int64_t now_us;		  /* the time it is given */
+	str actor_id;		  /* the principal who asked */
 };
 
 /* What a handler says of what it did. */

@@ -33,29 +33,37 @@ struct propose_in {
 	str prompt_version, prompt_hash, model, provider;
 };
 
-/* A proposal as it is shown. Text in the arena. */
+/* A proposal as it is stored. Text in the arena. */
 struct proposal {
 	str id, org_id, tool_call_id;
 	enum proposal_state state;
+	str state_name;
 	str tool;
 	int64_t tool_version;
-	str proposer_id, proposer_kind, delegator_id, token_id;
+	str effect;
+	str proposer_id, proposer_kind, delegator_id, token_id, transport;
 	str payload, payload_hash; /* canonical JSON and its SHA-256 */
 	str card, view_hash;	   /* canonical JSON and its SHA-256 */
 	str summary, risk;
+	str environment_id, resource_type, resource_key;
 	int64_t votes_needed;
 	bool four_eyes;
-	int64_t created_at, expires_at, resolved_at;
+	int64_t policy_version;
+	str provenance; /* JSON: prompt version and hash, model, provider */
+	str idempotency_key;
+	str request_hash;  /* of everything that was asked, for a replay */
+	str salt;	   /* of the nonce */
 	str minted_id;	   /* the id a created thing will get */
 	int64_t minted_at; /* the time it will be given */
+	int64_t created_at, expires_at, resolved_at;
 	str applier_id, applied_audit_id, result, error;
 	int64_t applied_version;
-	str salt; /* of the nonce */
 	str mac;
 };
 
 extern const struct op proposal_ops[];
 
+/* Inside tx_run, with cx->caller. */
 /*
  * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues
  * (feedback), E_IDEMPOTENCY (same key, other payload)
@@ -63,17 +71,29 @@ extern const struct op proposal_ops[];
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
 
-/* apply:true also applies, after the vote, in a transaction of its own. */
-status proposal_approve(struct ctx *cx, str id, str view_hash) MUST_USE;
-status proposal_deny(struct ctx *cx, str id, str view_hash, str reason) MUST_USE;
-status proposal_cancel(struct ctx *cx, str id, str note) MUST_USE;
+/*
+ * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.
+ *
+ * E_NOT_FOUND  unknown, or another tenant's	E_FORBIDDEN  not this person, not this credential
+ * E_GONE	resolved or expired		E_VIEW	     another card	E_CONFLICT  voted already
+ * E_TAMPERED	the row or a vote does not carry our seal
+ */
+status proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out) MUST_USE;
+status proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal *out) MUST_USE;
+status proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out) MUST_USE;
 
-/* By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool. */
+/*
+ * By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool.
+ * OK: *out is applied, or failed (its error says why). Errors as above, and
+ *
+ * E_APPROVAL  votes are missing	E_DRIFT  another card would come out; the state is unchanged
+ */
 status proposal_apply(struct ctx *cx, str id, str token, struct proposal *out) MUST_USE;
 
-status proposal_get(struct ctx *cx, str id, struct proposal *out) MUST_USE;
+/* Tells whoever listens that the proposal has this state now. */
+void proposal_emit(struct ctx *cx, const struct proposal *p);
 
-/* Marks overdue ones; hygiene only: expiry is decided where it matters. */
-status proposal_sweep(struct ctx *cx, int64_t *out_expired) MUST_USE;
+#define PROPOSAL_TTL_SECONDS	  600
+#define PROPOSAL_TTL_MOST_SECONDS 86400
 
 #endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/gate.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "core/event.h"
+#include "core/id.h"
+#include "db/db.h"
+#include "json/canon.h"
+
+#include "core/gate/gate.sql.h" /* SQL_GATE_*, generated from gate.sql */
+
+static bool
+holds_all(const struct caller *c, const struct tool *t)
+{
+	for (size_t i = 0; t->rules[i]; i++)
+		if (!caller_may(c, str_of(t->rules[i])))
+			return false;
+	return true;
+}
+
+static bool
+may_propose(const struct caller *c, const struct tool *t)
+{
+	return holds_all(c, t) || (t->propose_rule && caller_may(c, str_of(t->propose_rule)));
+}
+
+bool
+gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t)
+{
+	bool stored;
+
+	return c->kind != PRINCIPAL_SERVICE && may_propose(c, t) &&
+	       permission_tier(s, t, &stored) != TIER_BLOCKED;
+}
+
+status
+gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input)
+{
+	struct schema_issues issues;
+
+	TRY(schema_check(cx, tool_schema(cx->tools, t), input, &issues));
+	if (issues.count == 0)
+		return OK;
+	for (size_t i = 0; i < issues.count; i++)
+		fail_issue(cx, issues.issues[i].path, issues.issues[i].message);
+	return fail(
+		cx, E_INVALID, "the input of %s is not what it takes; correct it and call again", t->name);
+}
+
+status
+gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
+{
+	const struct caller *c = cx->caller;
+	struct permission_snapshot snapshot;
+	struct gate_pass p = { 0 };
+	struct budget budget;
+
+	CHECK(c != NULL && cx->tools != NULL);
+	if (c->kind == PRINCIPAL_SERVICE)
+		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
+	TRY(permission_load(cx, c, &snapshot));
+	TRY(budget_take(cx, c, &budget));
+	p.tool = tool_find(cx->tools, name);
+	if (p.tool)
+		p.tier = permission_tier(&snapshot, p.tool, &p.tier_stored);
+	if (!p.tool || p.tier == TIER_BLOCKED)
+		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
+	p.override_ = permission_override(&snapshot, p.tool);
+	p.has_verb = holds_all(c, p.tool);
+	if (!may_propose(c, p.tool))
+		return caller_require(cx, c, p.tool->name, p.tool->rules);
+	TRY(gate_check_input(cx, p.tool, input));
+	TRY(canon_text(cx, input, &p.input));
+	TRY(canon_hash(cx, input, &p.args_hash));
+	*out = p;
+	return OK;
+}
+
+status
+gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str proposal_id, str *out_id)
+{
+	const struct caller *c = cx->caller;
+	int64_t now_us;
+	str id;
+
+	TRY(tx_now_us(cx, &now_us));
+	id = id_at(cx->arena, now_us);
+	TRY(db_run(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
+		c->token_id.len ? TEXT(c->token_id) : NIL, TEXT(str_of(c->transport)),
+		TEXT(str_of(p->tool->name)), TEXT(str_of(effect_name(p->tool->effect))), TEXT(str_of(state)),
+		TEXT(p->args_hash), proposal_id.len ? TEXT(proposal_id) : NIL, INT(now_us)));
+	event_emit(cx,
+		&(struct event){ .org_id = c->org_id,
+			.type = STR("tool.called"),
+			.id = id,
+			.data = arena_printf(cx->arena,
+				"{\"tool\":\"%s\",\"effect\":\"%s\",\"status\":\"%s\",\"transport\":\"%s\"}",
+				p->tool->name, effect_name(p->tool->effect), state, c->transport) });
+	*out_id = id;
+	return OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate: the one door to a tool (TL-2, TL-5 ... TL-9).
+ *
+ *	permission snapshot -> budget -> the name -> tier -> rules -> input against its schema
+ *
+ * The budget is charged before the name is looked up, and a blocked tool is answered exactly as
+ * one that does not exist: nobody can find out which it is.
+ */
+#ifndef CORE_GATE_GATE_H
+#define CORE_GATE_GATE_H
+
+#include "core/gate/budget.h"
+#include "core/gate/permission.h"
+
+struct gate_pass {
+	const struct tool *tool;
+	enum tier tier;
+	bool tier_stored, override_;
+	bool has_verb; /* holds the tool's own rules, not only the right to propose */
+	str args_hash; /* SHA-256 of the canonical input */
+	str input;     /* the canonical input */
+};
+
+/*
+ * Inside tx_run, with cx->caller.
+ *
+ * E_RATE_LIMITED  the budget is used up
+ * E_NOT_FOUND     no such tool, or blocked for this agent
+ * E_FORBIDDEN     a service principal, or rules are missing: the message names them
+ * E_INVALID       feedback: the issues say what the input should be
+ */
+status gate_enter(struct ctx *cx, str tool, const struct json *input, struct gate_pass *out) MUST_USE;
+
+/* May this caller see the tool in a list? */
+bool gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t);
+
+/* Checks an input against today's schema of the tool. E_INVALID with issues. */
+status gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input) MUST_USE;
+
+/* Every call leaves a row (TL-5, TL-10). status: "executed", "failed", "proposed". *out_id is its id. */
+status gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str proposal_id, str *out_id)
+	MUST_USE;
+
+#endif

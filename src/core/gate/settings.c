@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/settings.h"
+
+#include "core/ident/org.h"
+#include "json/bind.h"
+
+#define VOTES_MOST 20
+
+/* The rules as they are written, before the list has become an array. */
+struct written {
+	int64_t votes_low, votes_medium, votes_high, votes_destructive;
+	bool four_eyes, overrides, auto_execute, gdpr, hipaa;
+	struct json *allow_listed;
+};
+static const struct field written[] = {
+	FIELD_INT(struct written, votes_low, .min = 1, .max = VOTES_MOST,
+		.doc = "People who must agree at low risk."),
+	FIELD_INT(struct written, votes_medium, .min = 1, .max = VOTES_MOST, .doc = "At medium risk."),
+	FIELD_INT(struct written, votes_high, .min = 1, .max = VOTES_MOST, .doc = "At high risk."),
+	FIELD_INT(struct written, votes_destructive, .min = 1, .max = VOTES_MOST,
+		.doc = "At least, for what destroys."),
+	FIELD_BOOL(struct written, four_eyes, .doc = "The person an agent proposes for cannot vote on it."),
+	FIELD_BOOL(struct written, overrides, .doc = "People may choose \"approve always\"."),
+	FIELD_BOOL(
+		struct written, auto_execute, .doc = "Low-risk reversible changes may run without a person."),
+	FIELD_BOOL(struct written, gdpr, .doc = "Personal data always needs a person."),
+	FIELD_BOOL(struct written, hipaa,
+		.doc = "Health data only by allow-listed tools, always with a person."),
+	FIELD_JSON(struct written, allow_listed, .doc = "Category B tools that may run without a person."),
+	FIELD_END,
+};
+
+static status
+read_names(struct ctx *cx, const struct json *list, struct policy_rules *out)
+{
+	str *names;
+	size_t n = 0;
+
+	if (!list)
+		return OK;
+	names = arena_alloc(cx->arena, (list->count + 1) * sizeof(*names));
+	JSON_EACH (item, list) {
+		if (list->type != JSON_ARRAY || item->type != JSON_STRING) {
+			fail_issue(cx, STR("/allowListed"), STR("must be a list of tools' names"));
+			return fail(cx, E_INVALID, "the policy is not one");
+		}
+		names[n++] = item->text;
+	}
+	out->allow_listed = names;
+	out->allow_listed_count = n;
+	return OK;
+}
+
+status
+policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules *out)
+{
+	struct written w = { .votes_low = 1,
+		.votes_medium = 1,
+		.votes_high = 1,
+		.votes_destructive = 1,
+		.overrides = true,
+		.auto_execute = true };
+	struct policy_rules rules = { 0 };
+
+	TRY(json_bind(cx, policy, written, sizeof(w), &w));
+	rules = (struct policy_rules){ .votes_low = w.votes_low,
+		.votes_medium = w.votes_medium,
+		.votes_high = w.votes_high,
+		.votes_destructive = w.votes_destructive,
+		.four_eyes = w.four_eyes,
+		.overrides = w.overrides,
+		.auto_execute = w.auto_execute,
+		.gdpr = w.gdpr,
+		.hipaa = w.hipaa };
+	TRY(read_names(cx, w.allow_listed, &rules));
+	*out = rules;
+	return OK;
+}
+
+status
+policy_rules_load(struct ctx *cx, str org_id, struct policy_rules *out)
+{
+	struct org_settings stored;
+	const struct json *policy;
+	struct json *doc;
+
+	TRY(org_settings(cx, org_id, &stored));
+	TRY(json_parse(cx, stored.settings, &doc));
+	policy = json_get(doc, STR("policy"));
+	TRY(policy_rules_read(cx, policy ? policy : json_new_object(cx->arena), out));
+	out->version = stored.policy_version;
+	return OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings: an organization's policy rules, from the JSON it keeps them in (AP-4, AP-8, TL-7).
+ *
+ *	{"policy": {"votesLow": 1, "votesMedium": 1, "votesHigh": 1, "votesDestructive": 1, "fourEyes": false,
+ *	            "overrides": true, "autoExecute": true, "gdpr": false, "hipaa": false, "allowListed":
+ *["note.create"]}}
+ *
+ * What is absent has the value shown. Unknown members are refused when it is saved.
+ */
+#ifndef CORE_GATE_SETTINGS_H
+#define CORE_GATE_SETTINGS_H
+
+#include "core/gate/policy.h"
+
+/* Reads the text of the `policy` member. E_INVALID with issues */
+status policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules *out) MUST_USE;
+
+/* The rules that hold now, with their version. Inside tx_run or db_read. */
+status policy_rules_load(struct ctx *cx, str org_id, struct policy_rules *out) MUST_USE;
+
+#endif

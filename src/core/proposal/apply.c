@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apply: the stored payload, once, as it was shown (PA-3, PA-5, PA-6). */
+#include "core/audit/audit.h"
+#include "core/gate/gate.h"
+#include "core/gate/settings.h"
+#include "core/proposal/card.h"
+#include "core/proposal/handler.h"
+#include "core/proposal/proposal.h"
+#include "core/proposal/row.h"
+#include "db/db.h"
+#include "json/canon.h"
+#include "json/out.h"
+
+struct applying {
+	struct proposal p;
+	const struct tool *tool;
+	struct json *payload;
+	struct handler_run run;
+	struct vote *votes;
+	size_t vote_count;
+	int64_t valid;
+	int64_t now_us;
+};
+
+/* --- may it happen now? Everything is looked at after the locks. --- */
+
+static status
+check_state(struct ctx *cx, struct applying *a)
+{
+	TRY(tx_now_us(cx, &a->now_us));
+	if (a->p.state == PROPOSAL_PENDING && a->p.expires_at > a->now_us)
+		return OK; /* the votes decide */
+	if (a->p.state != PROPOSAL_APPROVED)
+		return row_gone(cx, &a->p);
+	if (a->p.expires_at <= a->now_us)
+		return fail(cx, E_GONE, "the proposal has expired");
+	return OK;
+}
+
+static status
+check_rights(struct ctx *cx, struct applying *a)
+{
+	struct permission_snapshot snapshot;
+	bool stored;
+
+	a->tool = tool_find(cx->tools, a->p.tool);
+	if (cx->caller->kind == PRINCIPAL_SERVICE)
+		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
+	TRY(permission_load(cx, cx->caller, &snapshot));
+	if (!a->tool || permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
+		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(a->p.tool));
+	TRY(caller_require(cx, cx->caller, a->tool->name, a->tool->rules));
+	if (!caller_in_scope(cx->caller, a->p.environment_id, a->p.resource_key))
+		return fail(cx, E_FORBIDDEN,
+			"Forbidden: %s (this environment or resource is outside the token's scope)",
+			a->tool->name);
+	return OK;
+}
+
+/* The votes that count now against what was asked for when it was proposed and what policy asks today. */
+static status
+check_votes(struct ctx *cx, struct applying *a)
+{
+	struct policy_rules rules;
+	int64_t today, needed = a->p.votes_needed;
+
+	TRY(policy_rules_load(cx, a->p.org_id, &rules));
+	TRY(row_votes(cx, &a->p, &a->votes, &a->vote_count, &a->valid));
+	if (needed > 0) {
+		today = str_eq(a->p.risk, STR("high"))	   ? rules.votes_high
+			: str_eq(a->p.risk, STR("medium")) ? rules.votes_medium
+							   : rules.votes_low;
+		needed = today > needed ? today : needed;
+	}
+	if (a->p.state != PROPOSAL_APPROVED || a->valid < needed)
+		return fail(cx, E_APPROVAL, "%lld of %lld approvals are there", (long long)a->valid,
+			(long long)needed);
+	return OK;
+}
+
+/* --- doing it --- */
+
+/* A payload that today's schema refuses can never be applied: that is its end, not an error of this request.
+ */
+static status
+check_payload(struct ctx *cx, struct applying *a)
+{
+	TRY(json_parse(cx, a->p.payload, &a->payload));
+	return gate_check_input(cx, a->tool, a->payload);
+}
+
+/* State that moved on since: somebody else's change, not this proposal's failure. */
+static bool
+is_drift(status s)
+{
+	return s == E_NOT_FOUND || s == E_EXISTS || s == E_CONFLICT || s == E_REFERENCED;
+}
+
+static bool
+is_failure(status s)
+{
+	return s == E_INVALID || s == E_FORBIDDEN || s == E_TOO_LARGE;
+}
+
+/* Runs the handler as a rehearsal and requires the card that was shown; only then for good. */
+static status
+execute(struct ctx *cx, struct applying *a)
+{
+	struct card now;
+	status s;
+
+	a->run = (struct handler_run){ .tool = a->tool,
+		.call = { .input = a->payload,
+			.id = a->p.minted_id,
+			.now_us = a->p.minted_at,
+			.actor_id = a->p.proposer_id } };
+	if (a->tool->effect == OP_READ)
+		return handler_run(cx, &a->run);
+	s = tx_try(cx, handler_run, &a->run);
+	if (is_drift(s))
+		return fail(
+			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));
+	TRY(s);
+	TRY(card_again(cx, a->p.card, a->payload, &a->run.result, &now));
+	if (!str_eq(now.view_hash, a->p.view_hash))
+		return fail(cx, E_DRIFT, "what would happen is no longer what was shown; propose again");
+	return handler_run(cx, &a->run);
+}
+
+static status
+approvers(struct ctx *cx, const struct applying *a, str *out)
+{
+	struct json *list = json_new_array(cx->arena);
+
+	for (size_t i = 0; i < a->vote_count; i++)
+		if (a->votes[i].counts)
+			json_add_item(list, json_new_string(cx->arena, a->votes[i].person_id));
+	return json_text(cx, list, out);
+}
+
+static enum audit_action
+change_action(const struct tool_result *r)
+{
+	if (!r->before && !r->after)
+		return AUDIT_TOOL_EXECUTED;
+	return r->before && r->after ? AUDIT_RECORD_CHANGED
+	       : r->after	     ? AUDIT_RECORD_CREATED
+				     : AUDIT_RECORD_DELETED;
+}
+
+/* Both halves of the story (AU-6): the change, and the proposal that led to it. */
+static status
+record(struct ctx *cx, struct applying *a, enum audit_action action, const char *outcome)
+{
+	const struct tool_result *r = &a->run.result;
+	struct audit_entry change = { .action = change_action(r),
+		.resource_type = r->resource_type,
+		.resource_key = r->resource_key,
+		.resource_id = r->resource_id,
+		.proposal_id = a->p.id,
+		.tool = a->p.tool,
+		.reason = arena_printf(cx->arena, "proposal:%.*s", STR_ARG(a->p.id)),
+		.tool_call_id = a->p.tool_call_id,
+		.args_hash = a->p.payload_hash,
+		.risk = a->p.risk,
+		.applier_id = cx->caller->principal_id,
+		.agent_id = str_eq(a->p.proposer_kind, STR("agent")) ? a->p.proposer_id : (str){ 0 },
+		.version = r->version,
+		.before = r->before,
+		.after = r->after,
+		.outcome = str_of(outcome) };
+	struct audit_entry proposal = change;
+
+	TRY(approvers(cx, a, &change.approvers));
+	if (action == AUDIT_PROPOSAL_APPLIED)
+		TRY(audit_add(cx, &change, &a->p.applied_audit_id));
+	proposal.action = action;
+	proposal.resource_type = STR("proposal");
+	proposal.resource_key = proposal.resource_id = a->p.id;
+	proposal.before = proposal.after = NULL;
+	proposal.approvers = change.approvers;
+	return audit_add(cx, &proposal, action == AUDIT_PROPOSAL_APPLIED ? NULL : &a->p.applied_audit_id);
+}
+
+static status
+finish(struct ctx *cx, struct applying *a, status outcome)
+{
+	a->p.resolved_at = a->now_us;
+	a->p.applier_id = cx->caller->principal_id;
+	if (outcome != OK) {
+		a->p.error = ctx_message(cx, outcome);
+		ctx_clear(cx);
+		a->run.result = (struct tool_result){ 0 };
+		TRY(record(cx, a, AUDIT_PROPOSAL_FAILED, "failed"));
+		return row_step(cx, &a->p, PROPOSAL_EVENT_FAIL);
+	}
+	if (a->run.result.value)
+		TRY(json_text(cx, a->run.result.value, &a->p.result));
+	a->p.applied_version = a->run.result.version;
+	TRY(record(cx, a, AUDIT_PROPOSAL_APPLIED, "applied"));
+	return row_step(cx, &a->p, PROPOSAL_EVENT_SUCCEED);
+}
+
+status
+proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
+{
+	struct applying a = { 0 };
+	status s;
+
+	TRY(row_lock(cx, cx->caller->org_id, id, &a.p));
+	if (token.len && !row_token_is(cx, &a.p, token))
+		return fail(cx, E_NOT_FOUND, "there is no proposal with this token");
+	TRY(check_rights(cx, &a));
+	TRY(check_state(cx, &a));
+	TRY(check_votes(cx, &a));
+	s = check_payload(cx, &a);
+	if (s == OK)
+		s = execute(cx, &a);
+	if (s != OK && !is_failure(s))
+		return s;
+	TRY(finish(cx, &a, s));
+	proposal_emit(cx, &a.p);
+	*out = a.p;
+	return OK;
+}

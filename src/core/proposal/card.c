@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/proposal/card.h"
+
+#include "core/proposal/visible.h"
+#include "json/canon.h"
+#include "json/diff.h"
+
+/* The members of the part that is made again at apply. */
+static const char *const seen_members[] = { "summary", "affectedData", "change", "resource", "warnings",
+	NULL };
+
+static void
+add_text(struct ctx *cx, struct json *o, const char *key, str text, unsigned *found)
+{
+	json_add_member(o, str_of(key), json_new_string(cx->arena, visible_text(cx->arena, text, found)));
+}
+
+static void
+add_bool(struct ctx *cx, struct json *o, const char *key, bool truth)
+{
+	json_add_member(o, str_of(key), json_new_bool(cx->arena, truth));
+}
+
+/* --- the seen part --- */
+
+static status
+add_diff(struct ctx *cx, struct json *change, const struct tool_result *r, unsigned *found)
+{
+	struct json *list = json_new_array(cx->arena);
+	struct json **tail = &list->child; /* json_add_item walks, and there may be many */
+	struct diff d;
+
+	TRY(diff_make(cx, r->before, r->after, &d));
+	for (size_t i = 0; i < d.count; i++) {
+		struct json *one = json_new_object(cx->arena);
+
+		add_text(cx, one, "path", d.changes[i].path, found);
+		if (d.changes[i].before)
+			json_add_member(
+				one, STR("before"), visible_json(cx->arena, d.changes[i].before, found));
+		if (d.changes[i].after)
+			json_add_member(
+				one, STR("after"), visible_json(cx->arena, d.changes[i].after, found));
+		*tail = one;
+		tail = &one->next;
+		list->count++;
+	}
+	json_add_member(change, STR("diff"), list);
+	return OK;
+}
+
+/* Created shows the object, deleted what goes, updated the fields (PA-10); what has not run shows its input.
+ */
+static status
+change_of(struct ctx *cx, const struct json *input, const struct tool_result *r, unsigned *found,
+	struct json **out)
+{
+	struct json *change = json_new_object(cx->arena);
+
+	if (r && r->before && r->after) {
+		add_text(cx, change, "kind", STR("update"), found);
+		TRY(add_diff(cx, change, r, found));
+	} else if (r && r->after) {
+		add_text(cx, change, "kind", STR("create"), found);
+		json_add_member(change, STR("after"), visible_json(cx->arena, r->after, found));
+	} else if (r && r->before) {
+		add_text(cx, change, "kind", STR("delete"), found);
+		json_add_member(change, STR("before"), visible_json(cx->arena, r->before, found));
+	} else {
+		add_text(cx, change, "kind", STR("call"), found);
+		json_add_member(change, STR("input"), visible_json(cx->arena, input, found));
+	}
+	*out = change;
+	return OK;
+}
+
+static struct json *
+warnings(struct ctx *cx, unsigned found)
+{
+	struct json *list = json_new_array(cx->arena);
+	const char *sentence;
+
+	for (unsigned bit = 0; (sentence = visible_sentence(bit)) != NULL; bit++)
+		if (found & 1u << bit)
+			json_add_item(list, json_new_string(cx->arena, str_of(sentence)));
+	return list;
+}
+
+static status
+add_seen(struct ctx *cx, struct json *card, const struct json *input, const struct tool_result *r, str title)
+{
+	struct json *change, *resource = json_new_object(cx->arena);
+	unsigned found = 0;
+
+	/* the payload is looked through even where the card shows only the difference it makes */
+	(void)visible_json(cx->arena, input, &found);
+	TRY(change_of(cx, input, r, &found, &change));
+	add_text(cx, card, "summary", r ? r->summary : title, &found);
+	add_text(cx, card, "affectedData", r ? r->affected : STR("what the tool reads"), &found);
+	json_add_member(card, STR("change"), change);
+	add_text(cx, resource, "type", r ? r->resource_type : STR(""), &found);
+	add_text(cx, resource, "key", r ? r->resource_key : STR(""), &found);
+	add_text(cx, resource, "environment", r ? r->environment_id : STR(""), &found);
+	json_add_member(card, STR("resource"), resource);
+	json_add_member(card, STR("warnings"), warnings(cx, found));
+	return OK;
+}
+
+unsigned
+card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen)
+{
+	unsigned found = 0;
+
+	(void)visible_json(cx->arena, asked->input, &found);
+	(void)visible_text(cx->arena, asked->says_summary, &found);
+	(void)visible_text(cx->arena, asked->says_reasoning, &found);
+	if (seen)
+		(void)visible_text(cx->arena, seen->summary, &found);
+	return found;
+}
+
+/* --- the asked part --- */
+
+static struct json *
+risk_of_decision(struct ctx *cx, const struct policy_decision *d)
+{
+	struct json *risk = json_new_object(cx->arena), *reasons = json_new_array(cx->arena);
+
+	json_add_member(risk, STR("level"), json_new_string(cx->arena, str_of(risk_name(d->risk))));
+	for (size_t i = 0; d->risk_reasons[i]; i++)
+		json_add_item(reasons, json_new_string(cx->arena, str_of(d->risk_reasons[i])));
+	json_add_member(risk, STR("reasons"), reasons);
+	return risk;
+}
+
+static struct json *
+tool_part(struct ctx *cx, const struct tool *t, unsigned *found)
+{
+	struct json *tool = json_new_object(cx->arena);
+
+	add_text(cx, tool, "name", str_of(t->name), found);
+	add_text(cx, tool, "title", str_of(t->title), found);
+	json_add_member(tool, STR("version"), json_new_int(cx->arena, t->version));
+	return tool;
+}
+
+static void
+add_people(struct ctx *cx, struct json *card, const struct card_asked *a, unsigned *found)
+{
+	struct json *by = json_new_object(cx->arena), *says = json_new_object(cx->arena);
+
+	add_text(cx, by, "id", a->by_id, found);
+	add_text(cx, by, "kind", a->by_kind, found);
+	add_text(cx, by, "name", a->by_name, found);
+	if (a->for_id.len)
+		add_text(cx, by, "onBehalfOf", a->for_id, found);
+	json_add_member(card, STR("askedBy"), by);
+	add_text(cx, says, "summary", a->says_summary, found);
+	add_text(cx, says, "reasoning", a->says_reasoning, found);
+	json_add_member(says, STR("warnings"), warnings(cx, *found));
+	json_add_member(card, STR("agentSays"), says);
+}
+
+static void
+add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
+{
+	unsigned found = 0;
+
+	json_add_member(card, STR("card"), json_new_int(cx->arena, 1)); /* the form of this document */
+	json_add_member(card, STR("tool"), tool_part(cx, a->tool, &found));
+	add_text(cx, card, "targetSystem", str_of(a->tool->target), &found);
+	add_text(cx, card, "effect", str_of(effect_name(a->tool->effect)), &found);
+	json_add_member(card, STR("risk"), risk_of_decision(cx, a->decision));
+	add_bool(cx, card, "rollbackSupported", a->tool->rollback);
+	add_text(cx, card, "failureImplications",
+		str_of(a->tool->failure ? a->tool->failure : "Nothing is changed."), &found);
+	json_add_member(card, STR("expiresAt"), json_new_int(cx->arena, a->expires_at));
+	json_add_member(card, STR("policyVersion"), json_new_int(cx->arena, a->policy_version));
+	add_text(cx, card, "payloadHash", a->payload_hash, &found);
+	found = 0;
+	add_people(cx, card, a, &found);
+}
+
+static status
+finish(struct ctx *cx, const struct json *card, struct card *out)
+{
+	struct card c = { .summary = json_get(card, STR("summary"))->text };
+
+	TRY(canon_text(cx, card, &c.text));
+	TRY(canon_hash(cx, card, &c.view_hash));
+	*out = c;
+	return OK;
+}
+
+status
+card_make(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen, struct card *out)
+{
+	struct json *card = json_new_object(cx->arena);
+
+	add_asked(cx, card, asked);
+	TRY(add_seen(cx, card, asked->input, seen, str_of(asked->tool->title)));
+	return finish(cx, card, out);
+}
+
+static bool
+is_seen(str key)
+{
+	for (size_t i = 0; seen_members[i]; i++)
+		if (str_eq(key, str_of(seen_members[i])))
+			return true;
+	return false;
+}
+
+status
+card_again(struct ctx *cx, str stored, const struct json *input, const struct tool_result *seen,
+	struct card *out)
+{
+	struct json *card = json_new_object(cx->arena), *old;
+
+	TRY(json_parse(cx, stored, &old));
+	JSON_EACH (member, old)
+		if (!is_seen(member->key))
+			json_add_member(card, member->key, json_share(cx->arena, member));
+	TRY(add_seen(cx, card, input, seen, json_get(json_get(old, STR("tool")), STR("title"))->text));
+	return finish(cx, card, out);
+}

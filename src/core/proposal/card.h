@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
+ *
+ *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry, payload's
+ *hash, policy version, the agent's own words (last, labelled): fixed when it was proposed seen part summary,
+ *affected data, the change (created, deleted, or field by field), warnings: what the handler did when it ran;
+ *made again at apply, and must be the same
+ *
+ * No clock and no language in it; every text is visible (visible.h). viewHash is
+ * the SHA-256 of its canonical form.
+ */
+#ifndef CORE_PROPOSAL_CARD_H
+#define CORE_PROPOSAL_CARD_H
+
+#include "core/gate/policy.h"
+#include "core/gate/tool.h"
+
+struct card_asked {
+	const struct tool *tool;
+	const struct json *input;
+	str payload_hash;
+	const struct policy_decision *decision;
+	str by_id, by_kind, by_name, for_id; /* for_id empty: for themselves */
+	int64_t expires_at, policy_version;
+	str says_summary, says_reasoning;
+};
+
+struct card {
+	str text, view_hash; /* canonical JSON and its SHA-256 */
+	str summary;	     /* visible */
+};
+
+/* What in the text would deceive a reader, before there is a card: it raises the risk. */
+unsigned card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen);
+
+/* seen NULL: a read that was not run. */
+status card_make(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen,
+	struct card *out) MUST_USE;
+
+/* The same card with what is seen now. Equal view_hash: nothing has drifted. */
+status card_again(struct ctx *cx, str stored, const struct json *input, const struct tool_result *seen,
+	struct card *out) MUST_USE;
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Votes, refusals, cancelling and expiry: what happens to a proposal before it is applied. */
+#include "core/audit/audit.h"
+#include "core/event.h"
+#include "core/proposal/proposal.h"
+#include "core/proposal/row.h"
+#include "db/db.h"
+
+/* --- who may --- */
+
+static status
+not_a_voter(struct ctx *cx, const char *why)
+{
+	return fail(cx, E_FORBIDDEN, "Forbidden: this vote (%s)", why);
+}
+
+/* AP-3: an explicit act of a person, who is not the one who asked. */
+static status
+check_voter(struct ctx *cx, const struct proposal *p)
+{
+	const struct caller *c = cx->caller;
+	const struct tool *t = tool_find(cx->tools, p->tool);
+	const char *needed[2] = { NULL, NULL };
+	bool heavy = str_eq(p->effect, STR("destructive")) || str_eq(p->risk, STR("high"));
+
+	if (!t)
+		return row_gone(cx, p);
+	if (c->kind != PRINCIPAL_USER)
+		return not_a_voter(cx, "only people vote");
+	if (!c->may_vote)
+		return not_a_voter(cx, "sign in, or use a personal token that was minted for voting");
+	if (c->via_token && str_eq(str_of(c->transport), STR("mcp")))
+		return not_a_voter(cx, "tokens do not vote over MCP");
+	if (c->via_token && heavy)
+		return not_a_voter(cx, "a token cannot vote on what is destructive or of high risk; sign in");
+	if (str_eq(c->principal_id, p->proposer_id))
+		return not_a_voter(cx, "the one who proposed cannot vote");
+	if (p->four_eyes && str_eq(c->principal_id, p->delegator_id))
+		return not_a_voter(cx, "four eyes: the person it was proposed for cannot vote");
+	needed[0] = row_approve_rule(cx->arena, t).ptr;
+	return caller_require(cx, c, t->name, needed);
+}
+
+/* Is it still open, by the database's clock? */
+static status
+check_open(struct ctx *cx, const struct proposal *p)
+{
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	if (p->state != PROPOSAL_PENDING && p->state != PROPOSAL_APPROVED)
+		return row_gone(cx, p);
+	if (p->expires_at <= now_us)
+		return fail(cx, E_GONE, "the proposal has expired");
+	return OK;
+}
+
+/* --- votes --- */
+
+static status
+audit_decision(struct ctx *cx, const struct proposal *p, enum audit_action action, const struct vote *v)
+{
+	struct audit_entry entry = { .action = action,
+		.resource_type = STR("proposal"),
+		.resource_id = p->id,
+		.resource_key = p->id,
+		.proposal_id = p->id,
+		.tool = p->tool,
+		.tool_call_id = p->tool_call_id,
+		.args_hash = p->payload_hash,
+		.risk = p->risk,
+		.decision = v->decision,
+		.via_token = v->via_token };
+
+	return audit_add(cx, &entry, NULL);
+}
+
+static status
+cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, str reason, struct vote *out)
+{
+	struct vote v = { .person_id = cx->caller->principal_id,
+		.decision = str_of(decision),
+		.reason = reason,
+		.view_hash = view_hash,
+		.via_token = cx->caller->via_token };
+	status s;
+
+	TRY(check_open(cx, p));
+	TRY(check_voter(cx, p));
+	if (!str_eq_secret(view_hash, p->view_hash))
+		return fail(cx, E_VIEW,
+			"the viewHash is not that of the stored card; look at the proposal again");
+	TRY(tx_now_us(cx, &v.voted_at));
+	s = row_add_vote(cx, p, &v);
+	if (s == E_EXISTS)
+		return fail(cx, E_CONFLICT, "you have voted on this proposal already");
+	TRY(s);
+	event_emit(
+		cx, &(struct event){ .org_id = p->org_id,
+			    .type = STR("approval.decided"),
+			    .id = p->id,
+			    .data = arena_printf(cx->arena, "{\"proposalId\":\"%.*s\",\"decision\":\"%s\"}",
+				    STR_ARG(p->id), decision) });
+	*out = v;
+	return OK;
+}
+
+status
+proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
+{
+	struct proposal p;
+	struct vote v, *votes;
+	size_t count;
+	int64_t valid;
+
+	TRY(row_lock(cx, cx->caller->org_id, id, &p));
+	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
+	TRY(row_votes(cx, &p, &votes, &count, &valid));
+	if (p.state == PROPOSAL_PENDING && valid >= p.votes_needed)
+		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
+	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
+	proposal_emit(cx, &p);
+	*out = p;
+	return OK;
+}
+
+status
+proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal *out)
+{
+	struct proposal p;
+	struct vote v;
+
+	TRY(row_lock(cx, cx->caller->org_id, id, &p));
+	TRY(cast(cx, &p, view_hash, reason.len ? "denied_with_reason" : "denied", reason, &v));
+	p.resolved_at = v.voted_at;
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_DENY));
+	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_DENIED, &v));
+	proposal_emit(cx, &p);
+	*out = p;
+	return OK;
+}
+
+/* --- cancel (PA-13) --- */
+
+static bool
+may_apply(const struct ctx *cx, const struct proposal *p)
+{
+	const struct tool *t = tool_find(cx->tools, p->tool);
+
+	if (!t || !caller_in_scope(cx->caller, p->environment_id, p->resource_key))
+		return false;
+	for (size_t i = 0; t->rules[i]; i++)
+		if (!caller_may(cx->caller, str_of(t->rules[i])))
+			return false;
+	return true;
+}
+
+status
+proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
+{
+	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CANCELLED, .resource_type = STR("proposal") };
+	struct proposal p;
+
+	TRY(row_lock(cx, cx->caller->org_id, id, &p));
+	if (!str_eq(p.proposer_id, cx->caller->principal_id) && !may_apply(cx, &p))
+		return fail(cx, E_FORBIDDEN, "Forbidden: cancel (only who proposed it, or could apply it)");
+	TRY(check_open(cx, &p));
+	TRY(tx_now_us(cx, &p.resolved_at));
+	p.error = note;
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_CANCEL));
+	entry.resource_id = entry.resource_key = entry.proposal_id = p.id;
+	entry.tool = p.tool;
+	entry.args_hash = p.payload_hash;
+	TRY(audit_add(cx, &entry, NULL));
+	proposal_emit(cx, &p);
+	*out = p;
+	return OK;
+}

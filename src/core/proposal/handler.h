@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handler: one run of a tool's handler inside a transaction: dry (tx_try) or for good. Private to
+ * core/proposal. */
+#ifndef CORE_PROPOSAL_HANDLER_H
+#define CORE_PROPOSAL_HANDLER_H
+
+#include "core/gate/tool.h"
+
+struct handler_run {
+	const struct tool *tool;
+	struct tool_call call;
+	struct tool_result result;
+};
+
+/* A tx_fn: arg is a struct handler_run. */
+status handler_run(struct ctx *cx, void *arg);
+
+/* Is this environment production? An unknown one is. */
+status handler_production(struct ctx *cx, str environment_id, bool *out_production) MUST_USE;
+
+#endif

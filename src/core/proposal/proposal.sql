@@ -1,0 +1,53 @@
+-- Proposals and votes. The row is locked before anything about it is decided (DESIGN section 3).
+
+-- name: proposal_add
+INSERT INTO proposal (org_id, proposal_id, call_id, state, tool, tool_version, effect, proposer_id, proposer_kind,
+	delegator_id, token_id, transport, payload, payload_hash, card, view_hash, summary, risk, environment_id,
+	resource_type, resource_key, votes_needed, four_eyes, policy_version, provenance, idempotency_key, request_hash,
+	salt, minted_id, minted_at, created_at, expires_at, fence, mac)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+	$25, $26, $27, $28, $29, $30, $31, $32, 0, $33)
+
+-- name: proposal_get
+SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.proposer_id, p.proposer_kind,
+	p.delegator_id, p.token_id, p.payload, p.payload_hash, p.card, p.view_hash, p.summary, p.risk, p.environment_id,
+	p.resource_type, p.resource_key, p.votes_needed, p.four_eyes, p.policy_version, p.request_hash, p.salt,
+	p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id, p.applied_audit_id, p.applied_version,
+	p.result, p.error, p.resolved_at, p.provenance, p.mac
+FROM proposal p WHERE p.org_id = $1 AND p.proposal_id = $2
+
+-- name: proposal_lock sqlite
+SELECT proposal_id FROM proposal WHERE org_id = $1 AND proposal_id = $2
+-- name: proposal_lock postgres
+SELECT proposal_id FROM proposal WHERE org_id = $1 AND proposal_id = $2 FOR UPDATE
+
+-- name: proposal_by_key
+SELECT proposal_id FROM proposal WHERE org_id = $1 AND proposer_id = $2 AND idempotency_key = $3
+
+-- name: proposal_finish
+UPDATE proposal SET state = $4, resolved_at = $5, applier_id = $6, applied_audit_id = $7, applied_version = $8,
+	result = $9, error = $10, mac = $11
+WHERE org_id = $1 AND proposal_id = $2 AND state = $3
+
+-- name: proposal_list
+-- Newest first; a filter that is empty does not filter.
+SELECT proposal_id, state, tool, effect, proposer_id, proposer_kind, delegator_id, summary, risk, view_hash,
+	votes_needed, created_at, expires_at, resolved_at
+FROM proposal
+WHERE org_id = $1 AND proposal_id < $2 AND ($3 = '' OR state = $3) AND ($4 = '' OR tool = $4)
+	AND ($5 = '' OR proposer_id = $5)
+ORDER BY proposal_id DESC LIMIT $6
+
+-- name: proposal_overdue
+SELECT org_id, proposal_id FROM proposal
+WHERE state IN ('pending', 'approved') AND expires_at <= $1 ORDER BY expires_at LIMIT 100
+
+-- name: proposal_vote
+INSERT INTO vote (org_id, proposal_id, person_id, decision, reason, view_hash, via_token, voted_at, mac)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+
+-- name: proposal_votes
+SELECT v.person_id, p.name, v.decision, v.reason, v.view_hash, v.via_token, v.voted_at, v.mac,
+	CASE WHEN p.disabled_at IS NULL THEN 0 ELSE 1 END
+FROM vote v JOIN principal p ON p.org_id = v.org_id AND p.principal_id = v.person_id
+WHERE v.org_id = $1 AND v.proposal_id = $2 ORDER BY v.voted_at, v.person_id

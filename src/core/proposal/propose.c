@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/proposal/proposal.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "core/audit/audit.h"
+#include "core/event.h"
+#include "core/gate/gate.h"
+#include "core/gate/settings.h"
+#include "core/id.h"
+#include "core/proposal/card.h"
+#include "core/proposal/handler.h"
+#include "core/proposal/row.h"
+#include "db/db.h"
+#include "json/canon.h"
+
+#include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
+
+/* What is being made, step by step. */
+struct making {
+	const struct propose_in *in;
+	struct gate_pass pass;
+	struct policy_rules rules;
+	struct policy_decision decision;
+	struct handler_run run;
+	bool ran; /* the dry-run has been made; a read that needs approval is not run */
+	struct proposal p;
+	struct card card;
+};
+
+/* --- an answer that was given before (PA-12) --- */
+
+/* Everything that was asked: the same request has the same hash. */
+static status
+hash_request(struct ctx *cx, const struct propose_in *in, str *out)
+{
+	struct json *all = json_new_object(cx->arena);
+
+	json_add_member(all, STR("tool"), json_new_string(cx->arena, in->tool));
+	json_add_member(all, STR("input"), json_share(cx->arena, in->input));
+	json_add_member(all, STR("risk"), json_new_string(cx->arena, in->risk_level));
+	json_add_member(all, STR("gdpr"), json_new_bool(cx->arena, in->gdpr));
+	json_add_member(all, STR("hipaa"), json_new_bool(cx->arena, in->hipaa));
+	json_add_member(all, STR("noApproval"), json_new_bool(cx->arena, in->no_approval));
+	return canon_hash(cx, all, out);
+}
+
+struct id_row {
+	str id;
+};
+static const struct field id_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
+
+/* E_NOT_FOUND: the key is new. */
+static status
+replay(struct ctx *cx, const struct propose_in *in, str request_hash, struct proposal *out)
+{
+	struct id_row found;
+
+	if (!in->idempotency_key.len)
+		return E_NOT_FOUND;
+	TRY(db_one(cx, SQL_PROPOSAL_BY_KEY, id_row, &found, TEXT(cx->caller->org_id),
+		TEXT(cx->caller->principal_id), TEXT(in->idempotency_key)));
+	TRY(row_get(cx, cx->caller->org_id, found.id, out));
+	if (!str_eq(out->request_hash, request_hash))
+		return fail(cx, E_IDEMPOTENCY,
+			"this idempotency key was used for another request; use a new one");
+	return OK;
+}
+
+/* --- what policy says --- */
+
+static void
+decide(struct ctx *cx, struct making *m, unsigned deceives, bool production)
+{
+	const struct caller *c = cx->caller;
+	struct policy_facts f = { .tool = m->pass.tool,
+		.principal = c->kind,
+		.tier = m->pass.tier,
+		.tier_stored = m->pass.tier_stored,
+		.override_ = m->pass.override_,
+		.auto_mode = c->auto_mode,
+		.token_requires = c->approval_required,
+		.production = production,
+		.environment_gate = production && m->run.result.environment_id.len,
+		.has_verb = m->pass.has_verb,
+		.declared_gdpr = m->in->gdpr,
+		.declared_hipaa = m->in->hipaa,
+		.schema_known = true,
+		.wants_no_approval = m->in->no_approval,
+		.deceptive = deceives != 0 };
+
+	if (m->in->risk_level.len)
+		(void)risk_of(m->in->risk_level, &f.declared);
+	policy_decide(&m->rules, &f, &m->decision);
+}
+
+static status
+refuse(struct ctx *cx, const struct making *m)
+{
+	return fail(cx, E_FORBIDDEN, "Forbidden: %s (%s)", m->pass.tool->name, m->decision.reasons[0]);
+}
+
+/* --- the row --- */
+
+static void
+describe(struct ctx *cx, struct making *m, int64_t now_us)
+{
+	const struct caller *c = cx->caller;
+	const struct tool *t = m->pass.tool;
+	int64_t seconds = m->in->expires_in_seconds ? m->in->expires_in_seconds : PROPOSAL_TTL_SECONDS;
+
+	m->p = (struct proposal){ .org_id = c->org_id,
+		.id = id_at(cx->arena, now_us),
+		.tool = str_of(t->name),
+		.tool_version = t->version,
+		.effect = str_of(effect_name(t->effect)),
+		.proposer_id = c->principal_id,
+		.proposer_kind = str_of(principal_kind_name(c->kind)),
+		.delegator_id = c->delegator_id,
+		.token_id = c->token_id,
+		.transport = str_of(c->transport),
+		.payload = m->pass.input,
+		.payload_hash = m->pass.args_hash,
+		.idempotency_key = m->in->idempotency_key,
+		.salt = random_hex(cx->arena, 16),
+		.minted_id = id_at(cx->arena, now_us),
+		.minted_at = now_us,
+		.created_at = now_us,
+		.expires_at = now_us + seconds * SECOND_US,
+		.policy_version = m->rules.version };
+}
+
+static status
+add_provenance(struct ctx *cx, struct making *m)
+{
+	struct json *o = json_new_object(cx->arena);
+
+	json_add_member(o, STR("promptVersion"), json_new_string(cx->arena, m->in->prompt_version));
+	json_add_member(o, STR("promptHash"), json_new_string(cx->arena, m->in->prompt_hash));
+	json_add_member(o, STR("model"), json_new_string(cx->arena, m->in->model));
+	json_add_member(o, STR("provider"), json_new_string(cx->arena, m->in->provider));
+	return canon_text(cx, o, &m->p.provenance);
+}
+
+static status
+make_card(struct ctx *cx, struct making *m)
+{
+	struct card_asked asked = { .tool = m->pass.tool,
+		.input = m->in->input,
+		.payload_hash = m->p.payload_hash,
+		.decision = &m->decision,
+		.by_id = m->p.proposer_id,
+		.by_kind = m->p.proposer_kind,
+		.by_name = cx->caller->name,
+		.for_id = m->p.delegator_id,
+		.expires_at = m->p.expires_at,
+		.policy_version = m->p.policy_version,
+		.says_summary = m->in->intent_summary,
+		.says_reasoning = m->in->intent_reasoning };
+	const struct tool_result *seen = m->ran ? &m->run.result : NULL;
+	bool production = true; /* an environment is production unless it says otherwise */
+
+	if (m->ran && m->run.result.environment_id.len)
+		TRY(handler_production(cx, m->run.result.environment_id, &production));
+	decide(cx, m, card_deceives(cx, &asked, seen), production);
+	if (m->decision.verdict == VERDICT_REFUSE)
+		return refuse(cx, m);
+	TRY(card_make(cx, &asked, seen, &m->card));
+	m->p.card = m->card.text;
+	m->p.view_hash = m->card.view_hash;
+	m->p.summary = m->card.summary;
+	m->p.risk = str_of(risk_name(m->decision.risk));
+	m->p.votes_needed = m->decision.votes;
+	m->p.four_eyes = m->decision.four_eyes;
+	m->p.environment_id = m->run.result.environment_id;
+	m->p.resource_type = m->run.result.resource_type;
+	m->p.resource_key = m->run.result.resource_key;
+	/* zero votes needed means inserted as approved; the claim accepts only approved */
+	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
+	return OK;
+}
+
+static status
+store(struct ctx *cx, struct making *m)
+{
+	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CREATED,
+		.resource_type = STR("proposal"),
+		.resource_id = m->p.id,
+		.resource_key = m->p.id,
+		.proposal_id = m->p.id,
+		.tool = m->p.tool,
+		.args_hash = m->p.payload_hash,
+		.risk = m->p.risk,
+		.prompt_version = m->in->prompt_version,
+		.prompt_hash = m->in->prompt_hash,
+		.model = m->in->model,
+		.provider = m->in->provider };
+
+	TRY(gate_record(cx, &m->pass, "proposed", m->p.id, &m->p.tool_call_id));
+	TRY(add_provenance(cx, m));
+	TRY(row_add(cx, &m->p));
+	entry.tool_call_id = m->p.tool_call_id;
+	TRY(audit_add(cx, &entry, NULL));
+	proposal_emit(cx, &m->p);
+	return OK;
+}
+
+static status
+dry_run(struct ctx *cx, struct making *m)
+{
+	m->run = (struct handler_run){ .tool = m->pass.tool,
+		.call = { .input = m->in->input,
+			.id = m->p.minted_id,
+			.now_us = m->p.minted_at,
+			.actor_id = m->p.proposer_id } };
+	/* a read that needs approval is not run before it is approved (TL-6) */
+	if (m->pass.tool->effect == OP_READ)
+		return OK;
+	TRY(tx_try(cx, handler_run, &m->run));
+	m->ran = true;
+	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
+		return fail(cx, E_FORBIDDEN,
+			"Forbidden: %s (this environment or resource is outside the token's scope)",
+			m->pass.tool->name);
+	return OK;
+}
+
+static status
+check_request(struct ctx *cx, const struct propose_in *in)
+{
+	enum risk risk;
+
+	if (in->risk_level.len && !risk_of(in->risk_level, &risk)) {
+		fail_issue(cx, STR("/riskLevel"), STR("must be one of: low, medium, high"));
+		return fail(cx, E_INVALID, "the risk level is not one");
+	}
+	return OK;
+}
+
+status
+proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token)
+{
+	struct making m = { .in = in };
+	int64_t now_us;
+	str request_hash;
+	status s;
+
+	TRY(check_request(cx, in));
+	TRY(hash_request(cx, in, &request_hash));
+	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
+	s = replay(cx, in, request_hash, out);
+	if (s != E_NOT_FOUND) {
+		TRY(s);
+		*out_token = row_token(cx, out);
+		return OK;
+	}
+	ctx_clear(cx);
+	TRY(tx_now_us(cx, &now_us));
+	TRY(policy_rules_load(cx, cx->caller->org_id, &m.rules));
+	describe(cx, &m, now_us);
+	m.p.request_hash = request_hash;
+	TRY(dry_run(cx, &m));
+	TRY(make_card(cx, &m));
+	TRY(store(cx, &m));
+	*out = m.p;
+	*out_token = row_token(cx, &m.p);
+	return OK;
+}
+
+void
+proposal_emit(struct ctx *cx, const struct proposal *p)
+{
+	event_emit(cx, &(struct event){ .org_id = p->org_id,
+			       .id = p->id,
+			       .type = arena_printf(cx->arena, "proposal.%.*s", STR_ARG(p->state_name)),
+			       .data = arena_printf(cx->arena,
+				       "{\"proposalId\":\"%.*s\",\"tool\":\"%.*s\",\"status\":\"%.*s\","
+				       "\"risk\":\"%.*s\"}",
+				       STR_ARG(p->id), STR_ARG(p->tool), STR_ARG(p->state_name),
+				       STR_ARG(p->risk)) });
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/proposal/row.h"
+
+#include "base/check.h"
+#include "core/keys.h"
+#include "core/ident/secret.h"
+#include "db/db.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+
+#include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
+
+static const struct field columns[] = {
+	FIELD_TEXT(struct proposal, id),
+	FIELD_TEXT(struct proposal, tool_call_id),
+	FIELD_TEXT(struct proposal, state_name),
+	FIELD_TEXT(struct proposal, tool),
+	FIELD_INT(struct proposal, tool_version),
+	FIELD_TEXT(struct proposal, effect),
+	FIELD_TEXT(struct proposal, proposer_id),
+	FIELD_TEXT(struct proposal, proposer_kind),
+	FIELD_TEXT(struct proposal, delegator_id),
+	FIELD_TEXT(struct proposal, token_id),
+	FIELD_TEXT(struct proposal, payload),
+	FIELD_TEXT(struct proposal, payload_hash),
+	FIELD_TEXT(struct proposal, card),
+	FIELD_TEXT(struct proposal, view_hash),
+	FIELD_TEXT(struct proposal, summary),
+	FIELD_TEXT(struct proposal, risk),
+	FIELD_TEXT(struct proposal, environment_id),
+	FIELD_TEXT(struct proposal, resource_type),
+	FIELD_TEXT(struct proposal, resource_key),
+	FIELD_INT(struct proposal, votes_needed),
+	FIELD_BOOL(struct proposal, four_eyes),
+	FIELD_INT(struct proposal, policy_version),
+	FIELD_TEXT(struct proposal, request_hash),
+	FIELD_TEXT(struct proposal, salt),
+	FIELD_TEXT(struct proposal, minted_id),
+	FIELD_INT(struct proposal, minted_at),
+	FIELD_INT(struct proposal, created_at),
+	FIELD_INT(struct proposal, expires_at),
+	FIELD_TEXT(struct proposal, applier_id),
+	FIELD_TEXT(struct proposal, applied_audit_id),
+	FIELD_INT(struct proposal, applied_version),
+	FIELD_TEXT(struct proposal, result),
+	FIELD_TEXT(struct proposal, error),
+	FIELD_INT(struct proposal, resolved_at),
+	FIELD_TEXT(struct proposal, provenance),
+	FIELD_TEXT(struct proposal, mac),
+	FIELD_END,
+};
+
+/* --- the seal of a row --- */
+
+static str
+hex(struct arena *a, const unsigned char bytes[32])
+{
+	char *text = arena_alloc(a, 65);
+
+	(void)sodium_bin2hex(text, 65, bytes, 32);
+	return (str){ text, 64 };
+}
+
+static str
+mac_of(struct ctx *cx, const str *parts, size_t count)
+{
+	unsigned char mac[32];
+
+	CHECK(cx->keys != NULL);
+	keys_mac(cx->keys, parts, count, mac);
+	return hex(cx->arena, mac);
+}
+
+static str
+number(struct ctx *cx, int64_t n)
+{
+	return arena_printf(cx->arena, "%" PRId64, n);
+}
+
+/* Everything that decides what may happen, and what did. */
+static str
+seal(struct ctx *cx, const struct proposal *p)
+{
+	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
+		number(cx, p->tool_version), p->effect, p->proposer_id, p->proposer_kind, p->delegator_id,
+		p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id, p->resource_type,
+		p->resource_key, number(cx, p->votes_needed), number(cx, p->four_eyes),
+		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id,
+		number(cx, p->minted_at), number(cx, p->created_at), number(cx, p->expires_at), p->applier_id,
+		p->applied_audit_id, number(cx, p->applied_version), secret_hash(cx->arena, p->result),
+		secret_hash(cx->arena, p->error), number(cx, p->resolved_at) };
+
+	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
+}
+
+static status
+tampered(struct ctx *cx, str id)
+{
+	return fail(cx, E_TAMPERED, "proposal %.*s was changed outside of Countersign; nothing was done",
+		STR_ARG(id));
+}
+
+static status
+verify(struct ctx *cx, struct proposal *p)
+{
+	if (!proposal_state_of(p->state_name, &p->state) || !str_eq_secret(seal(cx, p), p->mac))
+		return tampered(cx, p->id);
+	if (!str_eq(secret_hash(cx->arena, p->payload), p->payload_hash) ||
+		!str_eq(secret_hash(cx->arena, p->card), p->view_hash))
+		return tampered(cx, p->id);
+	return OK;
+}
+
+status
+row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
+{
+	struct proposal p;
+	status s = db_one(cx, SQL_PROPOSAL_GET, columns, &p, TEXT(org_id), TEXT(id));
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_NOT_FOUND, "there is no proposal with this id");
+	TRY(s);
+	p.org_id = org_id;
+	TRY(verify(cx, &p));
+	*out = p;
+	return OK;
+}
+
+struct id_row {
+	str id;
+};
+static const struct field id_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
+
+status
+row_lock(struct ctx *cx, str org_id, str id, struct proposal *out)
+{
+	struct id_row locked;
+	status s = db_one(cx, SQL_PROPOSAL_LOCK, id_row, &locked, TEXT(org_id), TEXT(id));
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_NOT_FOUND, "there is no proposal with this id");
+	TRY(s);
+	return row_get(cx, org_id, id, out);
+}
+
+/* --- writing --- */
+
+static struct db_value
+or_null(str s)
+{
+	if (!s.len)
+		return NIL;
+	return TEXT(s);
+}
+
+status
+row_add(struct ctx *cx, struct proposal *p)
+{
+	p->state_name = str_of(proposal_state_name(p->state));
+	p->mac = seal(cx, p);
+	return db_run(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
+		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
+		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
+		TEXT(p->transport), TEXT(p->payload), TEXT(p->payload_hash), TEXT(p->card),
+		TEXT(p->view_hash), TEXT(p->summary), TEXT(p->risk), or_null(p->environment_id),
+		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
+		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
+		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac));
+}
+
+status
+row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
+{
+	struct proposal next = *p;
+	int64_t rows;
+
+	if (!proposal_step(p->state, event, &next.state))
+		return row_gone(cx, p);
+	next.state_name = str_of(proposal_state_name(next.state));
+	next.mac = seal(cx, &next);
+	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
+		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
+		or_null(next.applier_id), or_null(next.applied_audit_id),
+		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
+		or_null(next.error), TEXT(next.mac)));
+	/* the row is locked and was just read: it cannot have moved */
+	if (rows != 1)
+		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
+	*p = next;
+	return OK;
+}
+
+status
+row_gone(struct ctx *cx, const struct proposal *p)
+{
+	return fail(cx, E_GONE, "the proposal is %.*s", STR_ARG(p->state_name));
+}
+
+/* --- the token (PA-4) --- */
+
+str
+row_token(struct ctx *cx, const struct proposal *p)
+{
+	str parts[] = { STR("nonce"), p->org_id, p->id, p->salt };
+
+	return arena_printf(cx->arena, "propose:%.*s.%.*s", STR_ARG(p->id), STR_ARG(mac_of(cx, parts, 4)));
+}
+
+bool
+row_token_is(struct ctx *cx, const struct proposal *p, str token)
+{
+	return str_eq_secret(row_token(cx, p), token);
+}
+
+/* --- votes --- */
+
+static const struct field vote_columns[] = {
+	FIELD_TEXT(struct vote, person_id),
+	FIELD_TEXT(struct vote, name),
+	FIELD_TEXT(struct vote, decision),
+	FIELD_TEXT(struct vote, reason),
+	FIELD_TEXT(struct vote, view_hash),
+	FIELD_BOOL(struct vote, via_token),
+	FIELD_INT(struct vote, voted_at),
+	FIELD_TEXT(struct vote, mac),
+	FIELD_BOOL(struct vote, disabled),
+	FIELD_END,
+};
+
+static str
+seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
+{
+	str parts[] = { STR("vote"), p->org_id, p->id, v->person_id, v->decision, v->reason, v->view_hash,
+		number(cx, v->via_token), number(cx, v->voted_at) };
+
+	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
+}
+
+str
+row_approve_rule(struct arena *a, const struct tool *t)
+{
+	str rule = str_of(t->rules[0]);
+
+	while (rule.len && rule.ptr[rule.len - 1] != '.')
+		rule.len--;
+	return arena_printf(a, "%.*sapprove", STR_ARG(rule));
+}
+
+/* A vote of someone who lost the right no longer counts (AP-4). */
+static status
+weigh(struct ctx *cx, const struct proposal *p, str rule, struct vote *v)
+{
+	struct rules live;
+
+	if (!str_eq_secret(seal_vote(cx, p, v), v->mac))
+		return tampered(cx, p->id);
+	if (!str_eq(v->decision, STR("approved")) || !str_eq(v->view_hash, p->view_hash) || v->disabled)
+		return OK;
+	TRY(caller_live_rules(cx, p->org_id, v->person_id, &live));
+	v->counts = rules_cover(&live, rule);
+	return OK;
+}
+
+status
+row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, size_t *out_count,
+	int64_t *out_valid)
+{
+	const struct tool *t = tool_find(cx->tools, p->tool);
+	struct vote *votes;
+	size_t count;
+	int64_t valid = 0;
+
+	TRY(db_all(cx, SQL_PROPOSAL_VOTES, vote_columns, sizeof(*votes), &votes, &count, TEXT(p->org_id),
+		TEXT(p->id)));
+	for (size_t i = 0; i < count; i++) {
+		/* of a tool that is gone nobody can approve anything */
+		if (t)
+			TRY(weigh(cx, p, row_approve_rule(cx->arena, t), &votes[i]));
+		valid += votes[i].counts;
+	}
+	*out_votes = votes;
+	*out_count = count;
+	*out_valid = valid;
+	return OK;
+}
+
+status
+row_add_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
+{
+	return db_run(cx, SQL_PROPOSAL_VOTE, TEXT(p->org_id), TEXT(p->id), TEXT(v->person_id),
+		TEXT(v->decision), or_null(v->reason), TEXT(v->view_hash), INT(v->via_token),
+		INT(v->voted_at), TEXT(seal_vote(cx, p, v)));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row: a stored proposal and its votes, loaded under lock and verified. Private to core/proposal.
+ *
+ * What the database gives back is trusted only after its MAC (a key the database does not have), the
+ * payload's hash and the card's hash have been checked: a row that was edited, or a vote that was forged, is
+ * E_TAMPERED before it is acted on.
+ */
+#ifndef CORE_PROPOSAL_ROW_H
+#define CORE_PROPOSAL_ROW_H
+
+#include "core/proposal/proposal.h"
+
+/* Inside tx_run: locks and loads it. E_NOT_FOUND (also another tenant's), E_TAMPERED */
+status row_lock(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_USE;
+
+/* Inside tx_run or db_read, without a lock: to show, never to decide. Same errors. */
+status row_get(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_USE;
+
+/* Inserts p (all but its MAC is set). E_EXISTS the idempotency key is taken. */
+status row_add(struct ctx *cx, struct proposal *p) MUST_USE;
+
+/* Takes the step and writes it. E_GONE it is not possible from where it is. */
+status row_step(struct ctx *cx, struct proposal *p, enum proposal_event event) MUST_USE;
+
+/* "propose:<id>.<nonce>", and whether a token is p's. */
+str row_token(struct ctx *cx, const struct proposal *p);
+bool row_token_is(struct ctx *cx, const struct proposal *p, str token);
+
+/* E_GONE with the state in its sentence. */
+status row_gone(struct ctx *cx, const struct proposal *p) MUST_USE;
+
+struct vote {
+	str person_id, name, decision, reason, view_hash;
+	bool via_token;
+	int64_t voted_at;
+	str mac;
+	bool disabled;
+	bool counts; /* approved this card, and the person may still approve */
+};
+
+/* All votes, each verified; *out_count_valid those that count now (AP-4). E_TAMPERED */
+status row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, size_t *out_count,
+	int64_t *out_valid) MUST_USE;
+status row_add_vote(struct ctx *cx, const struct proposal *p, const struct vote *v) MUST_USE;
+
+/* "<plugin>.<resource>.approve" of the tool: who may vote on it. */
+str row_approve_rule(struct arena *a, const struct tool *t);
+
+#endif
