@@ -4,9 +4,9 @@
 
 #include "app/server_ops.h"
 #include "core/document.h"
-#include "core/ident/member.h"
-#include "core/ident/place.h"
-#include "core/ident/role.h"
+#include "core/people/member.h"
+#include "core/people/place.h"
+#include "core/people/role.h"
 #include "core/ident/session.h"
 #include "core/ident/token.h"
 

@@ -2,7 +2,7 @@
 /* Tokens as operations: list, mint, renew, revoke. What may be minted is mint.c's business. */
 #include "base/clock.h"
 #include "base/limits.h"
-#include "core/ident/change.h"
+#include "core/people/change.h"
 #include "core/ident/mint.h"
 #include "db/db.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ident/change.h"
+#include "core/people/change.h"
 
 status
 change_record(struct ctx *cx, enum audit_action action, const char *type, str id, str key,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ident/place.h"
+#include "core/people/place.h"
 
 #include "base/limits.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
 
-#include "core/ident/place.sql.h" /* SQL_PLACE_*, generated from place.sql */
+#include "core/people/place.sql.h" /* SQL_PLACE_*, generated from place.sql */
 
 struct page_in {
 	str after;

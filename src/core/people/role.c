@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ident/role.h"
+#include "core/people/role.h"
 
 #include "base/limits.h"
 #include "core/id.h"
-#include "core/ident/change.h"
-#include "core/ident/member.h"
+#include "core/people/change.h"
+#include "core/people/member.h"
 #include "db/db.h"
 #include "json/bind.h"
 
-#include "core/ident/role.sql.h" /* SQL_ROLE_*, generated from role.sql */
+#include "core/people/role.sql.h" /* SQL_ROLE_*, generated from role.sql */
 
 struct role {
 	str id, name, level, rules; /* rules: a JSON array */

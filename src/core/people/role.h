@@ -4,8 +4,8 @@
  *
  * A change holds at once for everybody who has the role. Nobody makes a role that holds more than they do.
  */
-#ifndef CORE_IDENT_ROLE_H
-#define CORE_IDENT_ROLE_H
+#ifndef CORE_PEOPLE_ROLE_H
+#define CORE_PEOPLE_ROLE_H
 
 #include "core/op.h"
 

@@ -8,8 +8,8 @@
  * Nobody is deleted: the record names them for ever. There is always at least one admin, and nobody
  * gives a role that holds more than they do. Agents have no roles: their rights are their tokens'.
  */
-#ifndef CORE_IDENT_MEMBER_H
-#define CORE_IDENT_MEMBER_H
+#ifndef CORE_PEOPLE_MEMBER_H
+#define CORE_PEOPLE_MEMBER_H
 
 #include "core/op.h"
 
@@ -25,7 +25,7 @@ status member_email(struct ctx *cx, str email, str *out_email) MUST_USE;
 /* Inside tx_run, after a change of rights: E_CONFLICT  nobody is left who is admin */
 status member_check_admin(struct ctx *cx) MUST_USE;
 
-/* Private to ident: one principal, and the steps that people and agents share. */
+/* Private to people and ident: one principal, and the steps that people and agents share. */
 struct member {
 	str id, kind, name, email, domain;
 	int64_t disabled_at, created_at;

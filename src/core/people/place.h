@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place: where things are: organization, projects, environments (ID-1). One sees one's own organization only.
  */
-#ifndef CORE_IDENT_PLACE_H
-#define CORE_IDENT_PLACE_H
+#ifndef CORE_PEOPLE_PLACE_H
+#define CORE_PEOPLE_PLACE_H
 
 #include "core/op.h"
 

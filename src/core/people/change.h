@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change: what all changes of identity have in common: they are on record. Private to ident and settings. */
-#ifndef CORE_IDENT_CHANGE_H
-#define CORE_IDENT_CHANGE_H
+/* change: what all changes of identity have in common: they are on record. Private to people and ident and
+ * settings. */
+#ifndef CORE_PEOPLE_CHANGE_H
+#define CORE_PEOPLE_CHANGE_H
 
 #include "core/audit/audit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents as operations. An agent is an identity; what it may do, its tokens say. */
-#include "core/ident/member.h"
+#include "core/people/member.h"
 
 #include "base/limits.h"
 #include "core/id.h"
-#include "core/ident/change.h"
+#include "core/people/change.h"
 #include "db/db.h"
 
 const char *const member_domains[] = { "chat", "sales", "accounting", "marketing", "project-management",

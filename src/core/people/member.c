@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ident/member.h"
+#include "core/people/member.h"
 
 #include "base/limits.h"
 #include "core/id.h"
-#include "core/ident/change.h"
+#include "core/people/change.h"
 #include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
 #include "json/bind.h"
 
-#include "core/ident/member.sql.h" /* SQL_MEMBER_*, generated from member.sql */
+#include "core/people/member.sql.h" /* SQL_MEMBER_*, generated from member.sql */
 
 static const struct field member_row[] = {
 	FIELD_TEXT(struct member, id),
