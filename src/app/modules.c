@@ -4,9 +4,20 @@
 
 #include "app/server_ops.h"
 #include "core/document.h"
+#include "core/people/member.h"
+#include "core/people/place.h"
+#include "core/people/role.h"
+#include "core/ident/session.h"
+#include "core/ident/token.h"
 
 const struct op *const app_ops[] = {
 	server_ops,
 	document_ops,
+	session_ops,
+	member_ops,
+	agent_ops,
+	role_ops,
+	token_ops,
+	place_ops,
 	NULL,
 };

@@ -57,7 +57,7 @@ add_headers(struct http_exchange *x)
 }
 
 static status
-answer(struct http_exchange *x, const struct op *op, const void *in)
+answer(struct http_exchange *x, const struct op *op, void *in)
 {
 	struct json_out o;
 	str text;
@@ -75,7 +75,7 @@ answer(struct http_exchange *x, const struct op *op, const void *in)
 static status
 run(struct http_exchange *x, const struct input *input)
 {
-	const void *in = NULL;
+	void *in = NULL;
 
 	TRY(input_read(x, input, &in));
 	return answer(x, input->op, in);
