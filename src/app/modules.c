@@ -3,6 +3,7 @@
 #include "app/app.h"
 
 #include "app/server_ops.h"
+#include "core/audit/audit.h"
 #include "core/document.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
@@ -19,5 +20,6 @@ const struct op *const app_ops[] = {
 	role_ops,
 	token_ops,
 	place_ops,
+	audit_ops,
 	NULL,
 };

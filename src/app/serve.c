@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "core/audit/seal.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -178,15 +179,29 @@ say_ready(struct ctx *cx)
 }
 
 static status
+start_sealer(struct ctx *cx, struct sealer **out)
+{
+	struct sealer_options o = { .db = cx->db, .keys = cx->keys, .held_dir = store_held_dir(cx) };
+
+	return sealer_start(cx, &o, out);
+}
+
+static status
 serve(struct ctx *cx)
 {
 	struct app *app = cx->app;
+	struct sealer *sealer;
 	pthread_t watcher;
 	status s;
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	TRY(listen_on(cx));
+	s = start_sealer(cx, &sealer);
+	if (s != OK) {
+		http_server_free(app->server);
+		return s;
+	}
 	s = say_ready(cx);
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
@@ -195,6 +210,7 @@ serve(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	http_server_free(app->server);
+	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;
 }
 
