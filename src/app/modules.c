@@ -8,6 +8,8 @@
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
+#include "core/people/team.h"
+#include "core/gate/settings.h"
 #include "core/ident/session.h"
 #include "core/ident/token.h"
 
@@ -21,5 +23,7 @@ const struct op *const app_ops[] = {
 	token_ops,
 	place_ops,
 	audit_ops,
+	team_ops,
+	settings_ops,
 	NULL,
 };
