@@ -61,5 +61,6 @@ status run_serve(struct ctx *cx, const struct cli_call *call);
 status run_doctor(struct ctx *cx, const struct cli_call *call);
 status run_init(struct ctx *cx, const struct cli_call *call);
 status run_migrate(struct ctx *cx, const struct cli_call *call);
+status run_audit(struct ctx *cx, const struct cli_call *call);
 
 #endif

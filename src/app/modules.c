@@ -8,13 +8,28 @@
 #include "core/gate/gate.h"
 #include "core/proposal/proposal.h"
 #include "domain/note/note.h"
+#include "core/people/member.h"
+#include "core/people/place.h"
+#include "core/people/role.h"
+#include "core/people/team.h"
+#include "core/gate/settings.h"
+#include "core/ident/session.h"
+#include "core/ident/token.h"
 
 const struct op *const app_ops[] = {
 	server_ops,
 	document_ops,
+	session_ops,
+	member_ops,
+	agent_ops,
+	role_ops,
+	token_ops,
+	place_ops,
 	audit_ops,
 	gate_ops,
 	proposal_ops,
+	team_ops,
+	settings_ops,
 	NULL,
 };
 

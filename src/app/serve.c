@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "core/event.h"
 #include "core/gate/tool.h"
+#include "core/audit/seal.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -182,9 +183,18 @@ say_ready(struct ctx *cx)
 }
 
 static status
+start_sealer(struct ctx *cx, struct sealer **out)
+{
+	struct sealer_options o = { .db = cx->db, .keys = cx->keys, .held_dir = store_held_dir(cx) };
+
+	return sealer_start(cx, &o, out);
+}
+
+static status
 serve(struct ctx *cx)
 {
 	struct app *app = cx->app;
+	struct sealer *sealer;
 	pthread_t watcher;
 	status s;
 
@@ -193,6 +203,11 @@ serve(struct ctx *cx)
 	TRY(registry_new(cx, app_tools, &app->tools));
 	app->events = event_hub_new();
 	TRY(listen_on(cx));
+	s = start_sealer(cx, &sealer);
+	if (s != OK) {
+		http_server_free(app->server);
+		return s;
+	}
 	s = say_ready(cx);
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
@@ -201,6 +216,7 @@ serve(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	http_server_free(app->server);
+	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	event_hub_free(app->events);
 	registry_free(app->tools);
 	return s;

@@ -86,11 +86,11 @@
 #define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
 #define LIMIT_AUDIT_TEXT    1024u	/* one column of an entry: names and ids, no prose */
 #define LIMIT_AUDIT_LEAF    (64u * KIB) /* all columns, each byte escaped */
-#define LIMIT_AUDIT_BATCH   256u	/* entries sealed in one transaction: the writer is not held for long */
-#define LIMIT_AUDIT_PAGE    500u	/* entries of one list */
-#define LIMIT_AUDIT_SCAN    5000u	/* entries that one list looks at; then it hands out a cursor */
-#define LIMIT_AUDIT_EXPORT  5000u	/* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
-#define LIMIT_AUDIT_SEAL_MS 800		/* how often the sealer looks: a checkpoint is out within two seconds */
+#define LIMIT_AUDIT_BATCH   256u  /* entries sealed in one transaction: the writer is not held for long */
+#define LIMIT_AUDIT_PAGE    500u  /* entries of one list */
+#define LIMIT_AUDIT_SCAN    5000u /* entries that one list looks at; then it hands out a cursor */
+#define LIMIT_AUDIT_EXPORT  5000u /* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
+#define LIMIT_AUDIT_SEAL_MS 800	  /* how often the sealer looks: a checkpoint is out within two seconds */
 
 /* --- identity --- */
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
@@ -98,8 +98,18 @@
 #define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
 #define LIMIT_EMAIL	      254u		   /* RFC 5321 */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
+#define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
 #define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */
+
+#define LIMIT_SIGNIN_TRIES 10		      /* from one address for one person, in ... */
+#define LIMIT_SIGNIN_US	   INT64_C(900000000) /* ... 15 minutes; then 429 */
+#define LIMIT_NAME	   200u		      /* of a person, a role, a token: one line */
+#define LIMIT_RULES	   200u		      /* rules of one role or token */
+#define LIMIT_SCOPE	   200u		      /* environments, keys, addresses of one token */
+#define LIMIT_ROLES	   50u		      /* of one person */
+#define LIMIT_TEAM	   1000u	      /* people, or grants, of one team */
+#define LIMIT_PAGE	   200		      /* rows of one page */
 
 /* --- tools --- */
 #define LIMIT_TOOL_NAME 200u /* an upstream's own name stands in it */

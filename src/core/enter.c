@@ -125,20 +125,45 @@ op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg)
 	return s;
 }
 
-status
-op_run(struct ctx *cx, const struct op *op, const void *in, struct json_out *out)
+static status /* may they? Asked in a read of its own, before slow work is done for anybody */
+ask(struct ctx *cx, void *arg)
 {
-	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
-
+	struct entry *e = arg;
+	const struct op *op = e->op;
+	struct op asked = { .name = op->name, .rule = op->rule, .tx = OP_TX_READ };
 	status s;
 
+	e->op = &asked;
+	s = authorize(cx, e);
+	e->op = op;
+	return s;
+}
+
+static status /* everything before the answer is complete */
+run(struct ctx *cx, struct entry *e, void *in)
+{
+	const struct op *op = e->op;
+
 	if (op->tx == OP_TX_NONE)
-		return is_public(op) ? op->run(cx, in, out)
+		return is_public(op) ? op->run(cx, in, e->out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
+	if (op->prepare) {
+		TRY(db_read(cx, ask, e));
+		TRY(op->prepare(cx, in));
+	}
 	if (op->tx == OP_TX_OWN)
-		s = op->run(cx, in, out);
-	else
-		s = op->tx == OP_TX_READ ? db_read(cx, enter, &e) : tx_run(cx, enter, &e);
-	cx->caller = NULL; /* it lived here */
+		return op->run(cx, in, e->out);
+	return op->tx == OP_TX_READ ? db_read(cx, enter, e) : tx_run(cx, enter, e);
+}
+
+status
+op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
+{
+	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
+	status s = run(cx, &e, in);
+
+	if (s == OK && e.caller.touch)
+		caller_touch(cx, &e.caller);
+	cx->caller = NULL; /* it lives here */
 	return s == OK ? OK : op_refused(cx, op, in, s);
 }

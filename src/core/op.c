@@ -39,6 +39,47 @@ op_path_key(str *path, str *out_key)
 	return true;
 }
 
+/* --- lists --- */
+
+#define PAGE_ROWS 100
+
+struct list_out {
+	struct json *items;
+	str next;
+};
+const struct field op_list_out[] = {
+	FIELD_JSON(struct list_out, items, .need = true,
+		.doc = "The page's objects, in the order of their ids."),
+	FIELD_TEXT(struct list_out, next,
+		.doc = "What to give as `after` for the next page; absent on the last."),
+	FIELD_END,
+};
+
+int64_t
+op_page_rows(int64_t limit)
+{
+	return (limit ? limit : PAGE_ROWS) + 1;
+}
+
+void
+op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t limit, op_item_fn *write)
+{
+	size_t shown = (size_t)op_page_rows(limit) - 1;
+	const char *row = rows;
+
+	if (shown > count)
+		shown = count;
+	json_out_array(o, "items");
+	for (size_t i = 0; i < shown; i++) {
+		json_out_object(o, NULL);
+		write(o, row + i * size);
+		json_out_end(o);
+	}
+	json_out_end(o);
+	if (shown && shown < count)
+		json_out_str(o, "next", *(const str *)(const void *)(row + (shown - 1) * size));
+}
+
 /* --- is the table right? --- */
 
 static bool

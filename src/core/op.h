@@ -60,6 +60,9 @@ struct op {
 	 * own. E_RATE_LIMITED becomes the answer instead of s. May be NULL.
 	 */
 	status (*refused)(struct ctx *cx, const void *in, status s);
+	/* Slow work on the input (hashing a password): once, outside the transaction, after the caller was
+	 * found entitled. May be NULL. */
+	status (*prepare)(struct ctx *cx, void *in);
 	/* Reads *in, writes the members of the answer into the object that is open. */
 	status (*run)(struct ctx *cx, const void *in, struct json_out *out);
 };
@@ -79,13 +82,32 @@ bool op_takes_body(const struct op *op);
 /* The next {key} in a path: *path moves behind it. False where there is none. */
 bool op_path_key(str *path, str *out_key);
 
+/* --- lists: {"items": […], "next": "…"} --- */
+
+/* Members of the input of an operation that lists, page by page. */
+#define OP_PAGE_FIELDS(st)                                                                                   \
+	FIELD_TEXT(st, after, .max = 200, .doc = "Go on behind this: `next` of the page before."),           \
+		FIELD_INT(                                                                                   \
+			st, limit, .min = 1, .max = LIMIT_PAGE, .doc = "At most so many; 100 unless said.")
+
+extern const struct field op_list_out[];
+
+/* The limit to ask the database for: one more than is shown, so that there is a next page where there is one.
+ */
+int64_t op_page_rows(int64_t limit);
+
+/* Writes a page of rows, each of which begins with its id (a str). */
+typedef void op_item_fn(struct json_out *o, const void *row);
+void
+op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t limit, op_item_fn *write);
+
 /*
  * Runs it as one transaction: locks, who is asking, may they, the work. What it
  * wrote into out goes where the transaction does not commit or runs again.
  *
  * E_UNAUTHENTICATED E_FORBIDDEN  and whatever run says
  */
-status op_run(struct ctx *cx, const struct op *op, const void *in, struct json_out *out) MUST_USE;
+status op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out) MUST_USE;
 
 /* For OP_TX_OWN: fn in one consistent read with cx->caller. E_UNAUTHENTICATED and whatever fn says */
 status op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg) MUST_USE;

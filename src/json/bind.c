@@ -2,6 +2,7 @@
 #include "json/bind.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "json/out.h"
 #include "json/pointer.h"
 
@@ -402,4 +403,36 @@ field_schema(struct arena *a, const struct field *fields)
 		json_add_member(schema, STR("required"), required);
 	json_add_member(schema, STR("additionalProperties"), json_new_bool(a, false));
 	return schema;
+}
+
+/* --- arrays of strings --- */
+
+static status
+refuse_strings(struct ctx *cx, str path, size_t max)
+{
+	str message = arena_printf(cx->arena, "must be an array of at most %zu strings", max);
+
+	ctx_clear(cx);
+	fail_issue(cx, path, message);
+	return fail(cx, E_INVALID, "%.*s %.*s", STR_ARG(path), STR_ARG(message));
+}
+
+status
+json_bind_strings(struct ctx *cx, const struct json *array, str path, size_t max, const str **out_items,
+	size_t *out_count)
+{
+	size_t count = array ? array->count : 0, n = 0;
+	str *items;
+
+	if (array && (array->type != JSON_ARRAY || count > max))
+		return refuse_strings(cx, path, max);
+	items = arena_alloc(cx->arena, (count + 1) * sizeof(*items));
+	for (const struct json *item = array ? array->child : NULL; item; item = item->next) {
+		if (item->type != JSON_STRING || item->text.len > LIMIT_RULE)
+			return refuse_strings(cx, path, max);
+		items[n++] = item->text;
+	}
+	*out_items = items;
+	*out_count = n;
+	return OK;
 }

@@ -29,6 +29,12 @@ status json_bind(struct ctx *cx, const struct json *object, const struct field *
  */
 status json_bind_text(struct ctx *cx, const struct field *f, str text, void *out) MUST_USE;
 
+/*
+ * The strings of an array (NULL: none), at most max of them. E_INVALID otherwise, with an issue at path.
+ */
+status json_bind_strings(struct ctx *cx, const struct json *array, str path, size_t max,
+	const str **out_items, size_t *out_count) MUST_USE;
+
 /* The field whose camelCase name is key, or NULL. */
 const struct field *field_by_key(const struct field *fields, str key);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/gate/settings.h"
 
+#include "base/limits.h"
 #include "core/ident/org.h"
 #include "json/bind.h"
 
@@ -30,27 +31,6 @@ static const struct field written[] = {
 	FIELD_END,
 };
 
-static status
-read_names(struct ctx *cx, const struct json *list, struct policy_rules *out)
-{
-	str *names;
-	size_t n = 0;
-
-	if (!list)
-		return OK;
-	names = arena_alloc(cx->arena, (list->count + 1) * sizeof(*names));
-	JSON_EACH (item, list) {
-		if (list->type != JSON_ARRAY || item->type != JSON_STRING) {
-			fail_issue(cx, STR("/allowListed"), STR("must be a list of tools' names"));
-			return fail(cx, E_INVALID, "the policy is not one");
-		}
-		names[n++] = item->text;
-	}
-	out->allow_listed = names;
-	out->allow_listed_count = n;
-	return OK;
-}
-
 status
 policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules *out)
 {
@@ -72,7 +52,8 @@ policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules
 		.auto_execute = w.auto_execute,
 		.gdpr = w.gdpr,
 		.hipaa = w.hipaa };
-	TRY(read_names(cx, w.allow_listed, &rules));
+	TRY(json_bind_strings(cx, w.allow_listed, STR("/allowListed"), LIMIT_RULES, &rules.allow_listed,
+		&rules.allow_listed_count));
 	*out = rules;
 	return OK;
 }

@@ -12,6 +12,9 @@
 #define CORE_GATE_SETTINGS_H
 
 #include "core/gate/policy.h"
+#include "core/op.h"
+
+extern const struct op settings_ops[];
 
 /* Reads the text of the `policy` member. E_INVALID with issues */
 status policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules *out) MUST_USE;

@@ -166,17 +166,13 @@ static const struct field token_row[] = {
 };
 
 /* Is the peer's address on the token's list (empty: any)? */
-static status
-check_address(struct ctx *cx, str cidrs, str peer)
+static bool
+may_come_from(const struct caller *c, str peer)
 {
-	const str *list;
-	size_t count;
-
-	TRY(read_list(cx, cidrs, &list, &count));
-	for (size_t i = 0; i < count; i++)
-		if (cidr_holds(list[i], peer))
-			return OK;
-	return count == 0 ? OK : stranger(cx);
+	for (size_t i = 0; i < c->cidr_count; i++)
+		if (cidr_holds(c->cidrs[i], peer))
+			return true;
+	return c->cidr_count == 0;
 }
 
 static status
@@ -192,7 +188,6 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 	TRY(s);
 	if (t.revoked_at || t.expires_at <= now_us || t.disabled_at || t.delegator_disabled_at)
 		return stranger(cx);
-	TRY(check_address(cx, t.cidrs, c->peer));
 	*out = (struct caller){ .org_id = t.org_id,
 		.org_slug = t.slug,
 		.principal_id = t.principal_id,
@@ -204,10 +199,15 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 		.approval_required = t.approval_required,
 		.auto_mode = t.auto_mode,
 		.rate_per_minute = t.rate_per_minute,
+		.expires_at = t.expires_at,
 		.transport = c->transport };
+	TRY(read_list(cx, t.cidrs, &out->cidrs, &out->cidr_count));
+	if (!may_come_from(out, c->peer))
+		return stranger(cx);
 	if (!principal_kind_of(t.kind, &out->kind))
 		return fail(cx, E_INTERNAL, "a principal of a kind that there is not");
 	out->may_vote = out->kind == PRINCIPAL_USER && t.vote_until > now_us;
+	out->vote_until = t.vote_until;
 	out->scope.verbs = (uint32_t)t.verbs;
 	out->scope.production_verbs = (uint32_t)t.production_verbs;
 	TRY(read_rules(cx, t.level, t.rules, &out->rules));
@@ -275,10 +275,27 @@ by_session(struct ctx *cx, const struct credential *c, int64_t now_us, struct ca
 		.rate_per_minute = LIMIT_PERSON_RATE,
 		.transport = c->transport,
 		.scope = { .all_environments = true, .all_keys = true } };
-	/* written at most once a minute, and only where we may write */
-	if (!c->safe_method && now_us - r.seen_at > 60 * SECOND_US)
-		TRY(db_run(cx, SQL_CALLER_SEEN, TEXT(r.org_id), TEXT(r.session_id), INT(now_us)));
+	out->touch = now_us - r.seen_at > LIMIT_SESSION_SEEN_US;
 	return caller_live_rules(cx, r.org_id, r.principal_id, &out->rules);
+}
+
+static status
+touch_tx(struct ctx *cx, void *arg)
+{
+	const struct caller *c = arg;
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	return db_run(cx, SQL_CALLER_SEEN, TEXT(c->org_id), TEXT(c->session_id), INT(now_us));
+}
+
+void
+caller_touch(struct ctx *cx, const struct caller *c)
+{
+	struct caller copy = *c;
+
+	if (tx_run(cx, touch_tx, &copy) != OK)
+		ctx_clear(cx);
 }
 
 status
@@ -331,6 +348,49 @@ caller_may_in(const struct caller *c, str rule, bool production)
 	if (verbs && !(verbs & 1u << verb))
 		return false;
 	return rules_cover(&c->rules, rule) && (!c->delegated || rules_cover(&c->delegator, rule));
+}
+
+static bool
+set_holds_level(const struct rules *set, enum level l)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (str_eq(set->items[i], STR(RULE_ALL)))
+			return true;
+	return set->level >= l;
+}
+
+/* The verbs that the scope leaves where it leaves least. */
+static uint32_t
+verbs_left(const struct scope *s)
+{
+	uint32_t all = (1u << VERBS) - 1, verbs = s->verbs ? s->verbs : all;
+
+	return s->production_verbs ? verbs & s->production_verbs : verbs;
+}
+
+bool
+caller_holds_level(const struct caller *c, enum level l)
+{
+	if (!set_holds_level(&c->rules, l) || (c->delegated && !set_holds_level(&c->delegator, l)))
+		return false;
+	return (level_verbs(l) & ~verbs_left(&c->scope)) == 0;
+}
+
+status
+caller_may_give(struct ctx *cx, const struct caller *c, const struct rules *set)
+{
+	if (set->level != LEVEL_NONE && !caller_holds_level(c, set->level))
+		return fail(cx, E_FORBIDDEN, "nobody gives more than they have: you do not hold the level %s",
+			level_name(set->level));
+	for (size_t i = 0; i < set->count; i++) {
+		str rule = set->items[i];
+
+		if (str_eq(rule, STR(RULE_ALL)) ? caller_holds_level(c, LEVEL_ADMIN) : caller_may(c, rule))
+			continue;
+		return fail(cx, E_FORBIDDEN, "nobody gives more than they have: you do not hold %.*s",
+			STR_ARG(rule));
+	}
+	return OK;
 }
 
 status

@@ -52,6 +52,11 @@ struct caller {
 	struct rules delegator; /* the person's live rights; a token may only narrow them */
 	bool delegated;		/* both sets must cover */
 	struct scope scope;
+	int64_t expires_at; /* of the token; 0: a session */
+	int64_t vote_until; /* of a token that may vote; 0: a session, or not at all */
+	const str *cidrs;   /* where the token may come from; none: anywhere */
+	size_t cidr_count;
+	bool touch;    /* a session whose last use should be written down (caller_touch) */
 	bool may_vote; /* a person with a session, or a personal token minted for it (AP-3) */
 	bool via_token;
 	bool approval_required; /* the token's own wish */
@@ -74,6 +79,9 @@ status caller_identify(struct ctx *cx, const struct credential *c, struct caller
  */
 status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
 
+/* Outside a transaction: writes down that the session is in use. A failure costs nothing but time. */
+void caller_touch(struct ctx *cx, const struct caller *c);
+
 /* A person's rights as they are now: the union over their roles. Inside tx_run or db_read. */
 status caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out) MUST_USE;
 
@@ -84,6 +92,15 @@ bool caller_may(const struct caller *c, str rule);
 /* The same in an environment that is production or not. Where none is named it counts as production: that is
  * what caller_may says. */
 bool caller_may_in(const struct caller *c, str rule, bool production);
+
+/* Does the caller hold everything the level stands for? */
+bool caller_holds_level(const struct caller *c, enum level l);
+
+/*
+ * Nobody gives what they do not have (ID-6): E_FORBIDDEN where set holds a level or a rule that the caller
+ * does not. "*" needs "*" or admin.
+ */
+status caller_may_give(struct ctx *cx, const struct caller *c, const struct rules *set) MUST_USE;
 
 /* E_FORBIDDEN "Forbidden: <what> (missing permission: <rules>)" (ID-9). needed is NULL-terminated. */
 status

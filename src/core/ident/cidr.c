@@ -52,17 +52,28 @@ cidr_valid(str block)
 	return read_block(block, &b);
 }
 
+static bool
+inside(const struct block *outer, const struct block *inner)
+{
+	unsigned whole = outer->bits / 8, rest = outer->bits % 8;
+
+	if (inner->bits < outer->bits || memcmp(inner->bytes, outer->bytes, whole) != 0)
+		return false;
+	return rest == 0 || (inner->bytes[whole] ^ outer->bytes[whole]) >> (8 - rest) == 0;
+}
+
 bool
 cidr_holds(str block, str address)
 {
 	struct block b, a;
-	unsigned whole, rest;
 
-	if (!read_block(block, &b) || !read_address(address, &a))
-		return false;
-	whole = b.bits / 8;
-	rest = b.bits % 8;
-	if (memcmp(a.bytes, b.bytes, whole) != 0)
-		return false;
-	return rest == 0 || (a.bytes[whole] ^ b.bytes[whole]) >> (8 - rest) == 0;
+	return read_block(block, &b) && read_address(address, &a) && inside(&b, &a);
+}
+
+bool
+cidr_within(str outer, str inner)
+{
+	struct block o, i;
+
+	return read_block(outer, &o) && read_block(inner, &i) && inside(&o, &i);
 }

@@ -11,4 +11,7 @@ bool cidr_valid(str block);
  * is malformed. */
 bool cidr_holds(str block, str address);
 
+/* Is every address of inner in outer? False where either is malformed. */
+bool cidr_within(str outer, str inner);
+
 #endif

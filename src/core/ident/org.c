@@ -2,8 +2,9 @@
 #include "core/ident/org.h"
 
 #include "base/check.h"
+#include "core/audit/audit.h"
 #include "core/id.h"
-#include "core/ident/member.h"
+#include "core/people/member.h"
 #include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
@@ -95,7 +96,14 @@ bootstrap_tx(struct ctx *cx, void *arg)
 	TRY(tx_now_us(cx, &b->now_us));
 	TRY(add_places(cx, b));
 	TRY(add_people(cx, b));
-	return add_tokens(cx, b);
+	TRY(add_tokens(cx, b));
+	return audit_add(cx,
+		&(struct audit_entry){ .action = AUDIT_ORG_CREATED,
+			.org_id = b->first.org_id,
+			.resource_type = STR("org"),
+			.resource_key = STR("default"),
+			.resource_id = b->first.org_id },
+		NULL);
 }
 
 status

@@ -64,19 +64,34 @@ split(str rule, str *out_resource, str *out_verb)
 }
 
 bool
-rule_verb(str rule, enum verb *out_verb)
+verb_of(str name, enum verb *out_verb)
 {
-	str resource, verb;
-
-	if (!split(rule, &resource, &verb))
-		return false;
 	for (int v = 0; v < VERBS; v++) {
-		if (str_eq(verb, str_of(verbs[v].name))) {
+		if (str_eq(name, str_of(verbs[v].name))) {
 			*out_verb = (enum verb)v;
 			return true;
 		}
 	}
 	return false;
+}
+
+uint32_t
+level_verbs(enum level l)
+{
+	uint32_t bits = 0;
+
+	for (int v = 0; v < VERBS; v++)
+		if (l != LEVEL_NONE && verbs[v].lowest <= l)
+			bits |= 1u << v;
+	return bits;
+}
+
+bool
+rule_verb(str rule, enum verb *out_verb)
+{
+	str resource, verb;
+
+	return split(rule, &resource, &verb) && verb_of(verb, out_verb);
 }
 
 static bool

@@ -46,6 +46,10 @@ enum verb {
 const char *level_name(enum level l);
 bool level_of(str name, enum level *out_level);
 const char *verb_name(enum verb v);
+bool verb_of(str name, enum verb *out_verb);
+
+/* The verbs of a level, as bits. */
+uint32_t level_verbs(enum level l);
 
 /* A set of rules. Rules are kept as text; a level stands for its whole template. */
 struct rules {

@@ -84,11 +84,20 @@ token_revoke(struct ctx *cx, str org_id, str token_id, int64_t *out_count)
 }
 
 status
+token_end_sessions(struct ctx *cx, str org_id, str person_id)
+{
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	return db_run(cx, SQL_TOKEN_END_SESSIONS, TEXT(org_id), TEXT(person_id), INT(now_us));
+}
+
+status
 token_revoke_person(struct ctx *cx, str org_id, str person_id)
 {
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
 	TRY(db_run(cx, SQL_TOKEN_REVOKE_PERSON, TEXT(org_id), TEXT(person_id), INT(now_us)));
-	return db_run(cx, SQL_TOKEN_END_SESSIONS, TEXT(org_id), TEXT(person_id), INT(now_us));
+	return token_end_sessions(cx, org_id, person_id);
 }

@@ -14,6 +14,7 @@
 #define CORE_IDENT_TOKEN_H
 
 #include "core/ident/caller.h"
+#include "core/op.h"
 
 #define TOKEN_TTL_LEAST_US (INT64_C(3600) * 1000000)	   /* an hour */
 #define TOKEN_TTL_MOST_US  (INT64_C(90) * 86400 * 1000000) /* 90 days */
@@ -47,12 +48,17 @@ struct token_minted {
 	int64_t expires_at;
 };
 
+extern const struct op token_ops[];
+
 /* Inside tx_run: stores it. No rights are looked at: that is the caller's business (token_ops). */
 status token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct token_new *t,
 	struct token_minted *out) MUST_USE;
 
 /* Inside tx_run: revokes the token and everything minted from it; *out_count says how many. E_NOT_FOUND */
 status token_revoke(struct ctx *cx, str org_id, str token_id, int64_t *out_count) MUST_USE;
+
+/* Inside tx_run: ends a person's sessions. */
+status token_end_sessions(struct ctx *cx, str org_id, str person_id) MUST_USE;
 
 /* Inside tx_run: revokes everything the person holds or delegated, and ends their sessions (ID-6). */
 status token_revoke_person(struct ctx *cx, str org_id, str person_id) MUST_USE;

@@ -23,3 +23,25 @@ WHERE org_id = $1 AND revoked_at IS NULL AND (delegator_id = $2 OR principal_id 
 
 -- name: token_end_sessions
 UPDATE session SET ended_at = $3 WHERE org_id = $1 AND principal_id = $2 AND ended_at IS NULL
+
+-- name: token_list
+-- $4: only those of this person, by owner or delegator; empty: all.
+SELECT t.token_id, t.name, t.hint, t.principal_id, p.kind, p.name, t.delegator_id, t.level, t.rules, t.environments,
+	t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs, t.vote_until,
+	t.ttl_us, t.expires_at, t.revoked_at, t.created_at
+FROM token t
+JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id
+WHERE t.org_id = $1 AND t.token_id > $2 AND ($4 = '' OR t.delegator_id = $4 OR t.principal_id = $4)
+ORDER BY t.token_id
+LIMIT $3
+
+-- name: token_get
+SELECT t.token_id, t.name, t.hint, t.principal_id, p.kind, p.name, t.delegator_id, t.level, t.rules, t.environments,
+	t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs, t.vote_until,
+	t.ttl_us, t.expires_at, t.revoked_at, t.created_at
+FROM token t
+JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id
+WHERE t.org_id = $1 AND t.token_id = $2
+
+-- name: token_renew
+UPDATE token SET expires_at = $3, ttl_us = $4 WHERE org_id = $1 AND token_id = $2

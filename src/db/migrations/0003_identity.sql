@@ -154,4 +154,10 @@ CREATE TABLE session (
 	PRIMARY KEY (org_id, session_id),
 	FOREIGN KEY (org_id, principal_id) REFERENCES principal (org_id, principal_id)
 );
+-- Tries to sign in, by a hash of address and person: not a tenant's, since nobody is known yet.
+CREATE TABLE signin (
+	who TEXT NOT NULL PRIMARY KEY, -- SHA-256, hex
+	tries BIGINT NOT NULL,
+	since BIGINT NOT NULL
+);
 CREATE INDEX session_by_principal ON session (org_id, principal_id);

@@ -3,10 +3,9 @@
 #ifndef FACE_REST_CREDENTIAL_H
 #define FACE_REST_CREDENTIAL_H
 
+#include "core/ident/session.h"
 #include "core/ident/caller.h"
 #include "http/http.h"
-
-#define SESSION_COOKIE "__Host-sid"
 
 /* In the exchange's arena. Nothing is checked here, only found. */
 const struct credential *credential_of(const struct http_exchange *x);

@@ -179,7 +179,7 @@ read_body(const struct http_exchange *x, const struct input *i, void *in)
 }
 
 status
-input_read(const struct http_exchange *x, const struct input *i, const void **out_in)
+input_read(const struct http_exchange *x, const struct input *i, void **out_in)
 {
 	struct reading r = { .x = x, .cx = x->cx, .input = i };
 

@@ -23,6 +23,6 @@ struct input *input_new(struct arena *a, const struct op *op);
  * E_INVALID    unknown, missing or wrong members; the issues say which
  * E_BAD_JSON E_TOO_LARGE  the body
  */
-status input_read(const struct http_exchange *x, const struct input *i, const void **out_in) MUST_USE;
+status input_read(const struct http_exchange *x, const struct input *i, void **out_in) MUST_USE;
 
 #endif

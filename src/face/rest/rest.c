@@ -59,7 +59,7 @@ add_headers(struct http_exchange *x)
 }
 
 static status
-answer(struct http_exchange *x, const struct op *op, const void *in)
+answer(struct http_exchange *x, const struct op *op, void *in)
 {
 	struct json_out o;
 	str text;
@@ -76,7 +76,7 @@ answer(struct http_exchange *x, const struct op *op, const void *in)
 static status
 run(struct http_exchange *x, const struct input *input)
 {
-	const void *in = NULL;
+	void *in = NULL;
 	status s;
 
 	x->cx->credential = credential_of(x);

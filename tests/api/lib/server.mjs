@@ -162,10 +162,10 @@ class Server {
 	}
 
 	/** Asks it to stop and insists on a clean end. */
-	async stop({ signal = 'SIGTERM' } = {}) {
+	async stop({ signal = 'SIGTERM', keep = false } = {}) {
 		if (!this.exited) this.kill(signal);
 		const { code, signal: by } = await this.ended();
-		await this.database.drop();
+		if (!keep) await this.database.drop();
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
 		if (code !== 0) throw new Error(`it ended with ${code ?? by}:\n${this.stderr}`);
 	}
@@ -178,13 +178,29 @@ export async function init(database, args = []) {
 	return JSON.parse(stdout);
 }
 
+/**
+ * Changes the database behind the program's back: for what cannot be waited for (time) or asked for (another
+ * tenant). SQLite has one owner, so there the server is stopped meanwhile. Gives the server to go on with.
+ */
+export async function behindTheBack(server, sql) {
+	const { database, first } = server;
+	if (onPostgres) {
+		await promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', database.url, '-c', sql]);
+		return server;
+	}
+	await server.stop({ keep: true });
+	const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()';
+	await promisify(execFile)('python3', ['-c', script, path.join(database.dir, 'countersign.db'), sql]);
+	const again = await startServer({ database });
+	return Object.assign(again, { first, database });
+}
+
 /** A server on a database that has been set up: server.first is what init printed, server.as(token) asks as somebody. */
 export async function startSetUp(options = {}) {
 	const database = options.database ?? (await freshDatabase());
 	const first = await init(database);
 	const server = await startServer({ ...options, database });
-	if (!options.database) server.database = database;
-	return Object.assign(server, { first });
+	return Object.assign(server, { first, database });
 }
 
 /** Starts a server on any free port and waits until it says that it is ready. */

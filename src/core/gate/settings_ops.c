@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An organization's settings as operations: what policy goes by (AP-4, AP-8, TL-7). */
+#include "core/gate/settings.h"
+#include "core/people/change.h"
+#include "db/db.h"
+
+#include "core/gate/settings.sql.h" /* SQL_SETTINGS_*, generated from settings.sql */
+
+struct settings_out {
+	int64_t policy_version;
+	struct json *policy;
+};
+static const struct field settings_out[] = {
+	FIELD_INT(struct settings_out, policy_version, .need = true, .min = 1,
+		.doc = "Grows with every change."),
+	FIELD_JSON(struct settings_out, policy, .need = true,
+		.doc = "votesLow, votesMedium, votesHigh, votesDestructive (1 to 20), fourEyes, overrides, "
+		       "autoExecute, gdpr, hipaa (true or false), allowListed (names of tools)."),
+	FIELD_END,
+};
+
+static void
+add_int(struct arena *a, struct json *o, const char *key, int64_t n)
+{
+	json_add_member(o, str_of(key), json_new_int(a, n));
+}
+
+static void
+add_bool(struct arena *a, struct json *o, const char *key, bool truth)
+{
+	json_add_member(o, str_of(key), json_new_bool(a, truth));
+}
+
+/* All of it, defaults written out. */
+static struct json *
+describe(struct arena *a, const struct policy_rules *r)
+{
+	struct json *o = json_new_object(a);
+
+	add_int(a, o, "votesLow", r->votes_low);
+	add_int(a, o, "votesMedium", r->votes_medium);
+	add_int(a, o, "votesHigh", r->votes_high);
+	add_int(a, o, "votesDestructive", r->votes_destructive);
+	add_bool(a, o, "fourEyes", r->four_eyes);
+	add_bool(a, o, "overrides", r->overrides);
+	add_bool(a, o, "autoExecute", r->auto_execute);
+	add_bool(a, o, "gdpr", r->gdpr);
+	add_bool(a, o, "hipaa", r->hipaa);
+	json_add_member(o, STR("allowListed"), change_strings(a, r->allow_listed, r->allow_listed_count));
+	return o;
+}
+
+static void
+answer(struct ctx *cx, const struct policy_rules *r, struct json_out *out)
+{
+	json_out_int(out, "policyVersion", r->version);
+	json_out_value(out, "policy", describe(cx->arena, r));
+}
+
+static status
+run_get(struct ctx *cx, const void *in, struct json_out *out)
+{
+	struct policy_rules rules;
+
+	(void)in;
+	TRY(policy_rules_load(cx, cx->caller->org_id, &rules));
+	answer(cx, &rules, out);
+	return OK;
+}
+
+struct put_in {
+	struct json *policy;
+	int64_t policy_version;
+};
+static const struct field put_in[] = {
+	FIELD_JSON(struct put_in, policy, .need = true,
+		.doc = "All of the policy; what is absent gets its default."),
+	FIELD_INT(struct put_in, policy_version, .min = 1, .max = INT64_MAX,
+		.doc = "The version that was changed; another one now is a conflict. Absent: whatever there "
+		       "is."),
+	FIELD_END,
+};
+
+/* An issue of the policy is an issue of the body: its path begins with /policy. */
+static status
+read_policy(struct ctx *cx, const struct json *policy, struct policy_rules *out)
+{
+	status s = policy_rules_read(cx, policy, out);
+
+	for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++)
+		cx->error.issues[i].path =
+			arena_printf(cx->arena, "/policy%.*s", STR_ARG(cx->error.issues[i].path));
+	return s;
+}
+
+static status
+run_put(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct put_in *p = in;
+	str org_id = cx->caller->org_id, text;
+	struct json *doc = json_new_object(cx->arena);
+	struct policy_rules was, now;
+
+	TRY(policy_rules_load(cx, org_id, &was));
+	if (p->policy_version && p->policy_version != was.version)
+		return fail(cx, E_CONFLICT, "the policy has been changed meanwhile; look again");
+	TRY(read_policy(cx, p->policy, &now));
+	now.version = was.version + 1;
+	json_add_member(doc, STR("policy"), describe(cx->arena, &now));
+	TRY(json_text(cx, doc, &text));
+	TRY(db_run(cx, SQL_SETTINGS_PUT, TEXT(org_id), TEXT(text), INT(now.version)));
+	TRY(change_record(cx, AUDIT_SETTINGS_CHANGED, "settings", org_id, STR("policy"),
+		describe(cx->arena, &was), describe(cx->arena, &now)));
+	answer(cx, &now, out);
+	return OK;
+}
+
+const struct op settings_ops[] = {
+	{ .name = "settings_get",
+		.method = "GET",
+		.path = "/api/v1/settings",
+		.rule = "policy.settings.read",
+		.tx = OP_TX_READ,
+		.doc = "Shows what the organization's policy goes by.",
+		.out = settings_out,
+		.run = run_get },
+	{ .name = "settings_put",
+		.method = "PUT",
+		.path = "/api/v1/settings",
+		.rule = "policy.settings.manage",
+		.effect = OP_MUTATE,
+		.tx = OP_TX_RIGHTS,
+		.doc = "Changes what the organization's policy goes by. It holds for every decision from "
+		       "this moment.",
+		.in = put_in,
+		.in_size = sizeof(struct put_in),
+		.out = settings_out,
+		.errors = OP_ERRORS(E_CONFLICT),
+		.run = run_put },
+	{ 0 },
+};

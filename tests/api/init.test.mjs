@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// countersign init, and the key file that belongs to a database.
+import assert from 'node:assert/strict';
+import { copyFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+
+import { freshDatabase, init, onPostgres, run, startServer, startSetUp, temporaryDirectory } from './lib/server.mjs';
+
+const keysOf = (database) => (onPostgres ? database.flags[3] : path.join(database.dir, 'keys'));
+
+test('init prints exactly what the first people need, once', async (t) => {
+	const database = await freshDatabase();
+	t.after(() => database.drop());
+	const first = await init(database, ['--email', 'Ada@Example.org']);
+	assert.deepEqual(Object.keys(first), ['adminEmail', 'adminPassword', 'adminToken', 'agentToken', 'orgId', 'projectId', 'environments']);
+	assert.deepEqual(Object.keys(first.environments), ['production', 'staging']);
+	assert.equal(first.adminEmail, 'ada@example.org');
+	assert.match(first.adminToken, /^cs_pat_[0-9A-Za-z]{49}$/);
+	assert.match(first.agentToken, /^cs_agt_[0-9A-Za-z]{49}$/);
+	assert.equal((await stat(keysOf(database))).mode & 0o777, 0o600);
+
+	const again = await run(['init', '--json', ...database.flags]);
+	assert.equal(again.code, 1);
+	assert.equal(JSON.parse(again.stdout).code, 'already_exists');
+
+	const server = await startServer({ database });
+	assert.equal((await server.as(first.adminToken).get('/api/v1/me')).json.email, 'ada@example.org'); // nothing was changed
+	await server.stop();
+});
+
+test('init for a person says what to keep, and no JSON', async (t) => {
+	const database = await freshDatabase();
+	t.after(() => database.drop());
+	const { code, stdout } = await run(['init', ...database.flags]);
+	assert.equal(code, 0);
+	assert.match(stdout, /admin@localhost/);
+	assert.match(stdout, /shown once/);
+	assert.match(stdout, /key file/);
+});
+
+test('an address that is none is refused before anything is made', async (t) => {
+	const database = await freshDatabase();
+	t.after(() => database.drop());
+	for (const email of ['nobody', '@x', 'a@', 'a b@c', 'a@b@c']) assert.equal((await run(['init', '--email', email, ...database.flags])).code, 2, email);
+	await init(database);
+});
+
+test('a server whose key file does not belong to the database does not start', async (t) => {
+	const server = await startSetUp();
+	await server.stop({ keep: true });
+	t.after(() => server.database.drop());
+	const other = path.join(await temporaryDirectory(t), 'keys');
+	const another = await freshDatabase();
+	t.after(() => another.drop());
+	await init(another);
+	await copyFile(keysOf(another), other);
+	const flags = [...(onPostgres ? server.database.flags.slice(0, 2) : server.database.flags), '--keys', other];
+	const { code, stderr } = await run(['serve', '--listen', '127.0.0.1:0', ...flags]);
+	assert.equal(code, 1);
+	assert.match(stderr, /does not belong to the database/);
+	await writeFile(other, 'not a key file');
+	assert.equal((await run(['serve', '--listen', '127.0.0.1:0', ...flags])).code, 2);
+});
+
+test('a database that nobody has set up is served all the same, and lets nobody in', async () => {
+	const server = await startServer();
+	assert.equal((await server.get('/readyz')).status, 200);
+	assert.equal((await server.get('/api/v1/me')).status, 401);
+	await server.stop();
+});
