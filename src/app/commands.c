@@ -172,6 +172,21 @@ static const struct cli_flag help_flags[] = {
 	{ 0 },
 };
 
+static const struct cli_flag audit_flags[] = {
+	{ .name = "org",
+		.value = "ID",
+		.doc = "Whose log, by the organization's id; not needed where there is one." },
+	{ .name = "key",
+		.value = "KEY",
+		.doc = "verify: the public key, name+id+base64. Without it a file is trusted to name its "
+		       "own." },
+	{ .name = "checkpoint", .value = "FILE", .doc = "verify: a checkpoint that you kept." },
+	{ .name = "csv", .doc = "export: as CSV, which cannot be verified." },
+	{ .name = "limit", .value = "N", .fallback = "20", .doc = "tail: how many entries." },
+	{ .name = "json", .doc = "Print JSON, for programs." },
+	{ 0 },
+};
+
 const struct cli_command commands[] = {
 	{ .name = "serve",
 		.summary = "Run the server.",
@@ -219,6 +234,28 @@ const struct cli_command commands[] = {
 		.flags = json_flag,
 		.where = IN_DOCTOR,
 		.run = run_doctor },
+	{ .name = "audit",
+		.arguments = " verify [FILE] | export | tail",
+		.max_arguments = 2,
+		.summary = "Verify, export or show the audit log.",
+		.doc = "verify FILE checks an export: every entry, the tree, the signature; it needs no "
+		       "server, no "
+		       "database and no secret. verify without a file checks every log of the database. "
+		       "export "
+		       "writes the log to standard output; tail shows its newest entries. docs/audit.md has "
+		       "the "
+		       "formats.\n"
+		       "\n"
+		       "Ends with 1 where something is wrong with the log. On SQLite the database must not "
+		       "be in use; "
+		       "the server gives the same over its API.",
+		.examples =
+			"audit verify log.jsonl --key KEY --checkpoint kept.txt\tis this what was signed?\n"
+			"audit verify --data /var/lib/countersign\tis the database?\n"
+			"audit export > log.jsonl\teverything, to be verified elsewhere",
+		.flags = audit_flags,
+		.where = IN_AUDIT,
+		.run = run_audit },
 	{ .name = "version",
 		.summary = "Say which version this is.",
 		.doc = "Prints the version; with --json also the compiler and whether fault points are "

@@ -25,7 +25,9 @@ enum setting_where {
 	IN_INIT = 2,
 	IN_MIGRATE = 4,
 	IN_DOCTOR = 8,
-	IN_DATABASE = IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR, /* whatever opens the database */
+	IN_AUDIT = 16,
+	IN_DATABASE =
+		IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT, /* whatever opens the database */
 };
 
 enum setting_type { SETTING_TEXT, SETTING_INT };

@@ -3,7 +3,11 @@
 #include "app/app.h"
 
 #include "app/server_ops.h"
+#include "core/audit/audit.h"
 #include "core/document.h"
+#include "core/gate/gate.h"
+#include "core/proposal/proposal.h"
+#include "domain/note/note.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
@@ -23,7 +27,15 @@ const struct op *const app_ops[] = {
 	role_ops,
 	token_ops,
 	place_ops,
+	audit_ops,
+	gate_ops,
+	proposal_ops,
 	team_ops,
 	settings_ops,
+	NULL,
+};
+
+const struct tool *const app_tools[] = {
+	note_tools,
 	NULL,
 };

@@ -14,6 +14,9 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "core/event.h"
+#include "core/gate/tool.h"
+#include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
@@ -143,7 +146,9 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){ .db = cx->db, .app = app, .keys = cx->keys };
+	app->base = (struct ctx){
+		.db = cx->db, .app = app, .keys = cx->keys, .tools = app->tools, .events = app->events
+	};
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -185,15 +190,31 @@ say_ready(struct ctx *cx)
 }
 
 static status
+start_sealer(struct ctx *cx, struct sealer **out)
+{
+	struct sealer_options o = { .db = cx->db, .keys = cx->keys, .held_dir = store_held_dir(cx) };
+
+	return sealer_start(cx, &o, out);
+}
+
+static status
 serve(struct ctx *cx)
 {
 	struct app *app = cx->app;
+	struct sealer *sealer;
 	pthread_t watcher;
 	status s;
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
+	TRY(registry_new(cx, app_tools, &app->tools));
+	app->events = event_hub_new();
 	TRY(listen_on(cx));
+	s = start_sealer(cx, &sealer);
+	if (s != OK) {
+		http_server_free(app->server);
+		return s;
+	}
 	s = say_ready(cx);
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
@@ -202,6 +223,9 @@ serve(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	http_server_free(app->server);
+	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
+	event_hub_free(app->events);
+	registry_free(app->tools);
 	return s;
 }
 

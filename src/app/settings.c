@@ -132,7 +132,7 @@ const struct setting settings[SETTING_COUNT] = {
 		.group = "Storage",
 		ROW(keys),
 		.check = is_any,
-		.where = IN_SERVE | IN_INIT },
+		.where = IN_SERVE | IN_INIT | IN_AUDIT },
 	{ .flag = { "database-connections", "N", "8", "Connections to PostgreSQL, or readers of SQLite." },
 		.group = "Storage",
 		.type = SETTING_INT,

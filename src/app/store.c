@@ -51,18 +51,43 @@ load_or_create(struct ctx *cx, const char *path, struct keys *out)
 	return s == E_EXISTS ? keys_load(cx, path, out) : s; /* another program was faster */
 }
 
+static str
+keys_path(struct ctx *cx)
+{
+	const struct config *c = &cx->app->config;
+
+	return c->keys.len ? c->keys : arena_printf(cx->arena, "%.*s/keys", STR_ARG(c->data));
+}
+
+const char *
+store_held_dir(struct ctx *cx)
+{
+	return arena_printf(cx->arena, "%.*s-checkpoints", STR_ARG(keys_path(cx))).ptr;
+}
+
+status
+store_look_keys(struct ctx *cx)
+{
+	status s = keys_load(cx, arena_cstr(cx->arena, keys_path(cx)), &cx->app->keys);
+
+	if (s == E_NOT_FOUND) {
+		ctx_clear(cx);
+		return OK;
+	}
+	TRY(s);
+	cx->keys = &cx->app->keys;
+	return OK;
+}
+
 status
 store_keys(struct ctx *cx, str installation_name)
 {
 	const struct config *c = &cx->app->config;
 	struct installation in;
-	str path = c->keys;
 
-	if (!path.len) {
+	if (!c->keys.len)
 		TRY(make_directory(cx, c->data));
-		path = arena_printf(cx->arena, "%.*s/keys", STR_ARG(c->data));
-	}
-	TRY(load_or_create(cx, arena_cstr(cx->arena, path), &cx->app->keys));
+	TRY(load_or_create(cx, arena_cstr(cx->arena, keys_path(cx)), &cx->app->keys));
 	TRY(installation_join(cx, installation_name, keys_fingerprint(cx->arena, &cx->app->keys), &in));
 	cx->keys = &cx->app->keys;
 	return OK;

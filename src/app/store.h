@@ -25,6 +25,15 @@ status store_open(struct ctx *cx, bool create) MUST_USE;
  */
 status store_keys(struct ctx *cx, str installation_name) MUST_USE;
 
+/*
+ * Reads the key file where there is one, and makes nothing: for commands that only look. Sets cx->keys, or
+ * leaves it NULL. Errors as keys_load, but for E_NOT_FOUND.
+ */
+status store_look_keys(struct ctx *cx) MUST_USE;
+
+/* The folder in which the last checkpoints of audit logs are kept: beside the key file. */
+const char *store_held_dir(struct ctx *cx);
+
 void store_close(struct ctx *cx);
 
 /* "SQLite 3.40.1 in data" or "PostgreSQL 15.3 at postgres://host/name": for a person. */

@@ -248,7 +248,10 @@ check_value(struct ctx *cx, struct check *c, const struct value_row *v)
 		return check_erased(cx, c, v);
 	TRY(vault_open(cx, c->org_id, v->entry_id, &v->sealed, &v->hashes, &got));
 	if (got.state != VAULT_OPEN)
-		problem(c, cx, "the values of entry %.*s were changed", STR_ARG(v->entry_id));
+		problem(c, cx,
+			"the values of entry %.*s were changed, or this is not the key file they were made "
+			"with",
+			STR_ARG(v->entry_id));
 	c->report.values++;
 	return OK;
 }
@@ -432,7 +435,7 @@ audit_verify_orgs(struct ctx *cx, str after, str **out_ids, size_t *out_count)
 	struct orgs o = { .after = after };
 
 	TRY(db_read(cx, orgs_read, &o));
-	*out_ids = &o.rows->org_id; /* a row is nothing but its id */
+	*out_ids = o.count ? &o.rows->org_id : NULL; /* a row is nothing but its id */
 	*out_count = o.count;
 	return OK;
 }
