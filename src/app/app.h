@@ -17,7 +17,11 @@
 
 #define PROGRAM "countersign"
 
+struct event_hub;
 struct http_server;
+struct registry;
+struct sweeper;
+struct tool;
 
 struct app {
 	struct config config;
@@ -30,11 +34,15 @@ struct app {
 	struct ctx base; /* what each request's context begins with */
 	str openapi;	 /* the text of /openapi.json: the table does not change */
 	struct figures figures;
-	atomic_bool draining; /* a stop has been asked for */
+	atomic_bool draining;	  /* a stop has been asked for */
+	struct registry *tools;	  /* made of app_tools */
+	struct event_hub *events; /* who wants to hear what happens */
+	struct sweeper *sweeper;  /* ends proposals whose time is over */
 };
 
-/* All operations of the program (modules.c), ended by NULL. */
+/* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */
 extern const struct op *const app_ops[];
+extern const struct tool *const app_tools[];
 
 /* --- commands.c --- */
 

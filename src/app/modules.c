@@ -5,9 +5,13 @@
 #include "app/server_ops.h"
 #include "core/audit/audit.h"
 #include "core/document.h"
+#include "core/gate/gate.h"
+#include "core/proposal/proposal.h"
+#include "domain/note/note.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
+#include "core/people/setup.h"
 #include "core/people/team.h"
 #include "core/gate/settings.h"
 #include "core/ident/session.h"
@@ -16,6 +20,7 @@
 const struct op *const app_ops[] = {
 	server_ops,
 	document_ops,
+	setup_ops,
 	session_ops,
 	member_ops,
 	agent_ops,
@@ -23,7 +28,14 @@ const struct op *const app_ops[] = {
 	token_ops,
 	place_ops,
 	audit_ops,
+	gate_ops,
+	proposal_ops,
 	team_ops,
 	settings_ops,
+	NULL,
+};
+
+const struct tool *const app_tools[] = {
+	note_tools,
 	NULL,
 };

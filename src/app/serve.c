@@ -14,7 +14,10 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "core/event.h"
+#include "core/gate/tool.h"
 #include "core/audit/seal.h"
+#include "core/people/setup.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -143,7 +146,9 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){ .db = cx->db, .app = app, .keys = cx->keys };
+	app->base = (struct ctx){
+		.db = cx->db, .app = app, .keys = cx->keys, .tools = app->tools, .events = app->events
+	};
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -158,7 +163,7 @@ say_ready(struct ctx *cx)
 	const struct app *app = cx->app;
 	struct config_address at = config_listen(&app->config);
 	bool tls = app->config.tls_certificate.len > 0, v6 = str_find(at.host, ':') < at.host.len;
-	str database, url;
+	str database, url, setup;
 	struct buf b;
 
 	TRY(store_describe(cx, &database));
@@ -173,6 +178,12 @@ say_ready(struct ctx *cx)
 				"front,\nor give --tls-certificate and --tls-key.\n"));
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
+	TRY(setup_offer(cx, &setup));
+	if (setup.len)
+		buf_printf(&b,
+			"Nobody has been set up yet. This link does it, once, within an hour:\n  "
+			"%.*s/setup#%.*s\n",
+			STR_ARG(url), STR_ARG(setup));
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);
@@ -196,6 +207,8 @@ serve(struct ctx *cx)
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
+	TRY(registry_new(cx, app_tools, &app->tools));
+	app->events = event_hub_new();
 	TRY(listen_on(cx));
 	s = start_sealer(cx, &sealer);
 	if (s != OK) {
@@ -211,6 +224,8 @@ serve(struct ctx *cx)
 	}
 	http_server_free(app->server);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
+	event_hub_free(app->events);
+	registry_free(app->tools);
 	return s;
 }
 

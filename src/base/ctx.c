@@ -23,7 +23,14 @@ fail(struct ctx *cx, status code, const char *format, ...)
 	if (cx->error.message.len > LIMIT_ERROR_MESSAGE)
 		cx->error.message.len = LIMIT_ERROR_MESSAGE;
 	cx->error.code = code;
+	cx->error.details = (str){ NULL, 0 };
 	return code;
+}
+
+void
+fail_details(struct ctx *cx, str object)
+{
+	cx->error.details = object;
 }
 
 void

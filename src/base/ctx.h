@@ -31,6 +31,7 @@ struct error {
 	str message;
 	struct issue issues[16]; /* the first ones; more would help nobody */
 	size_t issue_count;
+	str details; /* what a program should know besides: a JSON object, or empty */
 };
 
 /* What the answer says beside its body: rate limits, cookies. A face that has headers prints them. */
@@ -51,6 +52,7 @@ struct ctx {
 	const struct keys *keys;	     /* the secrets outside the database */
 	const struct registry *tools;	     /* what can be asked for */
 	struct event_hub *events;	     /* who wants to hear */
+	str idempotency_key;		     /* the Idempotency-Key that came with the request, or empty */
 	str request_id;			     /* for the log */
 	int64_t deadline_us;		     /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
@@ -72,6 +74,9 @@ void fail_issue(struct ctx *cx, str path, str message);
 
 /* Adds a header to the answer; one of the same name is replaced. Never text that somebody else wrote. */
 void ctx_header(struct ctx *cx, const char *name, str value);
+
+/* After fail: details for a program, the text of a JSON object. The next fail forgets them. */
+void fail_details(struct ctx *cx, str object);
 
 /* Forgets the error: for a caller that recovers from one. */
 void ctx_clear(struct ctx *cx);

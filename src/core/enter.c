@@ -50,6 +50,81 @@ enter(struct ctx *cx, void *arg)
 	return e->op->run(cx, e->in, e->out);
 }
 
+/* --- what is kept of a refusal --- */
+
+struct refusal {
+	const struct op *op;
+	const void *in;
+	status why;
+	struct caller caller;
+};
+
+static status
+keep_refusal(struct ctx *cx, void *arg)
+{
+	struct refusal *r = arg;
+
+	cx->header_count = 0;
+	TRY(caller_lock(cx, cx->credential, false));
+	TRY(caller_identify(cx, cx->credential, &r->caller));
+	cx->caller = &r->caller;
+	return r->op->refused(cx, r->in, r->why);
+}
+
+/* Was it the request that was refused, by somebody we know? Our own trouble is not on the caller's account.
+ */
+static bool
+is_refusal(status s)
+{
+	return status_info(s)->http < 500 && s != E_RATE_LIMITED && s != E_UNAUTHENTICATED;
+}
+
+status
+op_refused(struct ctx *cx, const struct op *op, const void *in, status s)
+{
+	struct refusal r = { .op = op, .in = in, .why = s };
+	struct error said = cx->error;
+	status kept;
+
+	if (!op->refused || !is_refusal(s))
+		return s;
+	ctx_clear(cx);
+	kept = tx_run(cx, keep_refusal, &r);
+	cx->caller = NULL;
+	if (kept == E_RATE_LIMITED)
+		return kept;
+	cx->error = said;
+	return s;
+}
+
+/* --- reads of an operation that waits --- */
+
+struct own_read {
+	status (*fn)(struct ctx *cx, void *arg);
+	void *arg;
+	struct caller caller;
+};
+
+static status
+read_as_caller(struct ctx *cx, void *arg)
+{
+	struct own_read *r = arg;
+
+	TRY(caller_identify(cx, cx->credential, &r->caller));
+	cx->caller = &r->caller;
+	return r->fn(cx, r->arg);
+}
+
+status
+op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg)
+{
+	struct own_read r = { .fn = fn, .arg = arg };
+	status s = db_read(cx, read_as_caller, &r);
+
+	cx->caller = NULL;
+	return s;
+}
+
 static status /* may they? Asked in a read of its own, before slow work is done for anybody */
 ask(struct ctx *cx, void *arg)
 {
@@ -76,6 +151,8 @@ run(struct ctx *cx, struct entry *e, void *in)
 		TRY(db_read(cx, ask, e));
 		TRY(op->prepare(cx, in));
 	}
+	if (op->tx == OP_TX_OWN)
+		return op->run(cx, in, e->out);
 	return op->tx == OP_TX_READ ? db_read(cx, enter, e) : tx_run(cx, enter, e);
 }
 
@@ -88,5 +165,5 @@ op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
 	cx->caller = NULL; /* it lives here */
-	return s;
+	return s == OK ? OK : op_refused(cx, op, in, s);
 }

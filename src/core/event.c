@@ -136,8 +136,7 @@ event_wait(struct event_hub *h, uint64_t seen, int64_t most_us)
 	scoped_lock held = lock(&h->lock);
 	struct timespec until;
 
-	/* checksrc: allow clock_gettime (a condition variable waits by this clock; tests that freeze ours
-	 * still wake) */
+	/* checksrc: allow clock_gettime (a condition variable waits by this clock, not by ours) */
 	CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
 	until.tv_sec += most_us / SECOND_US;
 	until.tv_nsec += most_us % SECOND_US * 1000;

@@ -34,6 +34,7 @@ enum op_tx {
 	OP_TX_READ,   /* one consistent read */
 	OP_TX_DECIDE, /* writes; the organization's rights cannot change meanwhile */
 	OP_TX_RIGHTS, /* writes what others decide by: rights, policy; nobody decides meanwhile */
+	OP_TX_OWN,    /* waits: run opens its own by op_read, and the caller is identified in each */
 };
 
 struct op {
@@ -52,6 +53,13 @@ struct op {
 	int success;		 /* HTTP status of success; 0: 200 */
 	const char
 		*content_type; /* NULL: application/json; else run writes the body itself with json_out_raw */
+	bool whole_body;       /* the body is not read member by member: it is the JSON field of in */
+	/*
+	 * After run failed with s, or its input could not be read (in is NULL), and all was undone: what must
+	 * be kept nevertheless (the budget, a record of the attempt), as the caller, in a transaction of its
+	 * own. E_RATE_LIMITED becomes the answer instead of s. May be NULL.
+	 */
+	status (*refused)(struct ctx *cx, const void *in, status s);
 	/* Slow work on the input (hashing a password): once, outside the transaction, after the caller was
 	 * found entitled. May be NULL. */
 	status (*prepare)(struct ctx *cx, void *in);
@@ -100,6 +108,12 @@ op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t
  * E_UNAUTHENTICATED E_FORBIDDEN  and whatever run says
  */
 status op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out) MUST_USE;
+
+/* For OP_TX_OWN: fn in one consistent read with cx->caller. E_UNAUTHENTICATED and whatever fn says */
+status op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg) MUST_USE;
+
+/* Lets op keep what it must (its `refused`) and gives s, or E_RATE_LIMITED. */
+status op_refused(struct ctx *cx, const struct op *op, const void *in, status s) MUST_USE;
 
 /*
  * Is every record complete, and are names and paths unique? Asked at start.

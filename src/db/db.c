@@ -233,8 +233,9 @@ doom(struct tx *tx, status s)
 	return s;
 }
 
-status
-tx_try(struct ctx *cx, tx_fn *fn, void *arg)
+/* Runs fn behind a savepoint; what it did stays only where it may and fn says OK. */
+static status
+run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
 {
 	struct tx *tx = cx->tx;
 	size_t hooks;
@@ -247,10 +248,31 @@ tx_try(struct ctx *cx, tx_fn *fn, void *arg)
 	s = fn(cx, arg);
 	if (s == OK)
 		s = tx->doomed;
+	if (keep && s == OK)
+		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
 	tx->doomed = OK;
 	TRY(doom(tx, tx->db->engine->undo(cx, tx)));
 	return s;
+}
+
+status
+tx_try(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return run_nested(cx, fn, arg, false);
+}
+
+status
+tx_nest(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return run_nested(cx, fn, arg, true);
+}
+
+void
+tx_waited(struct ctx *cx)
+{
+	CHECK(cx->tx != NULL);
+	cx->tx->now_us = 0;
 }
 
 status

@@ -151,7 +151,15 @@ void tx_after_commit(struct ctx *cx, tx_hook_fn *hook, void *arg);
 /* Inside tx_run: runs fn and undoes what it did, whatever it says; hands its status on. The dry-run. */
 status tx_try(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
-/* Inside tx_run: the database's clock in microseconds; the same for the whole transaction. */
+/* Inside tx_run: runs fn and keeps what it did where it says OK, undoes it where not; hands its status on. A
+ * part that may fail without the rest. */
+status tx_nest(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
+
+/* Inside tx_run: a lock was waited for, so the time that was read before is over: tx_now_us asks again. */
+void tx_waited(struct ctx *cx);
+
+/* Inside tx_run: the database's clock in microseconds; the same for the whole transaction, until tx_waited.
+ */
 status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
 
 /* --- statements, inside tx_run or db_read --- */

@@ -120,6 +120,8 @@ struct engine {
 	 * undo also brings a transaction back that a failed statement had doomed. */
 	status (*savepoint)(struct ctx *cx, struct tx *tx);
 	status (*undo)(struct ctx *cx, struct tx *tx);
+	/* tx_nest: forgets the newest savepoint and keeps what was done since. */
+	status (*keep)(struct ctx *cx, struct tx *tx);
 
 	/* The clock that decides, in microseconds: the same for the whole transaction. */
 	status (*now)(struct ctx *cx, struct tx *tx, int64_t *out_us);

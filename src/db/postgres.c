@@ -301,6 +301,12 @@ undo(struct ctx *cx, struct tx *tx)
 }
 
 static status
+keep(struct ctx *cx, struct tx *tx)
+{
+	return pglink_queue(cx, tx->connection, PG_RELEASE);
+}
+
+static status
 now(struct ctx *cx, struct tx *tx, int64_t *out_us)
 {
 	return pglink_now(cx, tx->connection, out_us);
@@ -466,6 +472,7 @@ const struct engine engine_postgres = {
 	.execute = execute,
 	.savepoint = savepoint,
 	.undo = undo,
+	.keep = keep,
 	.now = now,
 	.migrate_lock = migrate_lock,
 	.script = script,

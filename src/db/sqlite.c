@@ -338,6 +338,15 @@ sqlite_undo(struct ctx *cx, struct tx *tx)
 	return rc == SQLITE_OK ? OK : connection_fail(cx, c, rc);
 }
 
+static status
+sqlite_keep(struct ctx *cx, struct tx *tx)
+{
+	struct connection *c = tx->connection;
+	int rc = connection_do(c, VERB_RELEASE);
+
+	return rc == SQLITE_OK ? OK : connection_fail(cx, c, rc);
+}
+
 /* The wall clock may jump back; what decides about expiry may not. */
 static status
 sqlite_now(struct ctx *cx, struct tx *tx, int64_t *out_us)
@@ -391,6 +400,7 @@ const struct engine engine_sqlite = {
 	.execute = sqlite_execute,
 	.savepoint = sqlite_savepoint,
 	.undo = sqlite_undo,
+	.keep = sqlite_keep,
 	.now = sqlite_now,
 	.migrate_lock = sqlite_migrate_lock,
 	.script = sqlite_script,

@@ -2,11 +2,14 @@
 #include "core/gate/gate.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "core/event.h"
 #include "core/id.h"
 #include "db/db.h"
 #include "json/canon.h"
+
+#include <inttypes.h>
 
 #include "core/gate/gate.sql.h" /* SQL_GATE_*, generated from gate.sql */
 
@@ -48,19 +51,43 @@ gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input)
 		cx, E_INVALID, "the input of %s is not what it takes; correct it and call again", t->name);
 }
 
+static str
+number(struct ctx *cx, int64_t n)
+{
+	return arena_printf(cx->arena, "%" PRId64, n < 0 ? 0 : n);
+}
+
+status
+gate_spend(struct ctx *cx)
+{
+	struct budget b = { 0 };
+	int64_t now_us, wait_s;
+	status s = budget_take(cx, cx->caller, &b);
+
+	if (s != OK && s != E_RATE_LIMITED)
+		return s;
+	TRY(tx_now_us(cx, &now_us));
+	wait_s = (b.reset_us - now_us + SECOND_US - 1) / SECOND_US;
+	ctx_header(cx, "X-RateLimit-Limit", number(cx, b.cap));
+	ctx_header(cx, "X-RateLimit-Remaining", number(cx, b.left));
+	ctx_header(cx, "X-RateLimit-Reset", number(cx, wait_s));
+	if (s == E_RATE_LIMITED)
+		ctx_header(cx, "Retry-After", number(cx, wait_s > 0 ? wait_s : 1));
+	return s;
+}
+
 status
 gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
 {
 	const struct caller *c = cx->caller;
 	struct permission_snapshot snapshot;
 	struct gate_pass p = { 0 };
-	struct budget budget;
 
 	CHECK(c != NULL && cx->tools != NULL);
 	if (c->kind == PRINCIPAL_SERVICE)
 		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
 	TRY(permission_load(cx, c, &snapshot));
-	TRY(budget_take(cx, c, &budget));
+	TRY(gate_spend(cx));
 	p.tool = tool_find(cx->tools, name);
 	if (p.tool)
 		p.tier = permission_tier(&snapshot, p.tool, &p.tier_stored);

@@ -13,6 +13,8 @@
 #include "core/gate/budget.h"
 #include "core/gate/permission.h"
 
+extern const struct op gate_ops[];
+
 struct gate_pass {
 	const struct tool *tool;
 	enum tier tier;
@@ -31,6 +33,14 @@ struct gate_pass {
  * E_INVALID       feedback: the issues say what the input should be
  */
 status gate_enter(struct ctx *cx, str tool, const struct json *input, struct gate_pass *out) MUST_USE;
+
+/*
+ * Inside tx_run: one call of the caller's budget, and the headers that say what is left (TL-9). A refusal is
+ * a call, too: whoever lets a call fail takes it again in the transaction that keeps the refusal.
+ *
+ * E_RATE_LIMITED
+ */
+status gate_spend(struct ctx *cx) MUST_USE;
 
 /* May this caller see the tool in a list? */
 bool gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t);

@@ -7,9 +7,14 @@
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
+#include "core/proposal/sight.h"
 #include "db/db.h"
 #include "json/canon.h"
 #include "json/out.h"
+
+#include <inttypes.h>
+
+#include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
 
 struct applying {
 	struct proposal p;
@@ -27,14 +32,10 @@ struct applying {
 static status
 check_state(struct ctx *cx, struct applying *a)
 {
+	bool open = a->p.state == PROPOSAL_PENDING || a->p.state == PROPOSAL_APPROVED;
+
 	TRY(tx_now_us(cx, &a->now_us));
-	if (a->p.state == PROPOSAL_PENDING && a->p.expires_at > a->now_us)
-		return OK; /* the votes decide */
-	if (a->p.state != PROPOSAL_APPROVED)
-		return row_gone(cx, &a->p);
-	if (a->p.expires_at <= a->now_us)
-		return fail(cx, E_GONE, "the proposal has expired");
-	return OK;
+	return open && a->p.expires_at > a->now_us ? OK : row_gone(cx, &a->p); /* pending: the votes decide */
 }
 
 static status
@@ -57,37 +58,69 @@ check_rights(struct ctx *cx, struct applying *a)
 	return OK;
 }
 
-/* The votes that count now against what was asked for when it was proposed and what policy asks today. */
+struct standing {
+	bool disabled, token_revoked, delegator_disabled;
+};
+static const struct field standing[] = {
+	FIELD_BOOL(struct standing, disabled),
+	FIELD_BOOL(struct standing, token_revoked),
+	FIELD_BOOL(struct standing, delegator_disabled),
+	FIELD_END,
+};
+
+static status
+lost_standing(struct ctx *cx, const struct applying *a, const char *why)
+{
+	return fail(cx, E_FORBIDDEN, "Forbidden: %s (%s)", a->tool->name, why);
+}
+
+/* A call runs as the one who asked for it (TL-3): what they may no longer ask for is not done, whoever
+ * applies it. */
+static status
+check_proposer(struct ctx *cx, struct applying *a)
+{
+	const struct proposal *p = &a->p;
+	struct caller proposer = {
+		.org_id = p->org_id, .principal_id = p->proposer_id, .delegator_id = p->delegator_id
+	};
+	struct permission_snapshot snapshot;
+	struct standing now;
+	struct rules live;
+	bool stored, may = true;
+
+	TRY(db_one(cx, SQL_PROPOSAL_PROPOSER, standing, &now, TEXT(p->org_id), TEXT(p->proposer_id),
+		TEXT(p->token_id), TEXT(p->delegator_id)));
+	if (now.disabled || now.token_revoked || now.delegator_disabled)
+		return lost_standing(cx, a, "the credential it was proposed with was revoked");
+	TRY(permission_load(cx, &proposer, &snapshot));
+	if (permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
+		return lost_standing(cx, a, "the tool was blocked for the agent that proposed it");
+	TRY(caller_live_rules(cx, p->org_id, p->delegator_id.len ? p->delegator_id : p->proposer_id, &live));
+	for (size_t i = 0; a->tool->rules[i] && may; i++)
+		may = rules_cover(&live, str_of(a->tool->rules[i]));
+	if (!may && !(a->tool->propose_rule && rules_cover(&live, str_of(a->tool->propose_rule))))
+		return lost_standing(cx, a, "the one who proposed it may no longer propose it");
+	return OK;
+}
+
+/* The votes that count now; and the policy by which they were asked for must still be the one that holds: its
+ * version is on the card, so another one is another card. */
 static status
 check_votes(struct ctx *cx, struct applying *a)
 {
 	struct policy_rules rules;
-	int64_t today, needed = a->p.votes_needed;
 
 	TRY(policy_rules_load(cx, a->p.org_id, &rules));
+	if (rules.version != a->p.policy_version)
+		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
 	TRY(row_votes(cx, &a->p, &a->votes, &a->vote_count, &a->valid));
-	if (needed > 0) {
-		today = str_eq(a->p.risk, STR("high"))	   ? rules.votes_high
-			: str_eq(a->p.risk, STR("medium")) ? rules.votes_medium
-							   : rules.votes_low;
-		needed = today > needed ? today : needed;
-	}
-	if (a->p.state != PROPOSAL_APPROVED || a->valid < needed)
-		return fail(cx, E_APPROVAL, "%lld of %lld approvals are there", (long long)a->valid,
-			(long long)needed);
+	if (a->p.state != PROPOSAL_APPROVED || a->valid < a->p.votes_needed)
+		return fail(cx, E_APPROVAL, "%" PRId64 " of %" PRId64 " approvals are there", a->valid,
+			a->p.votes_needed);
 	return OK;
 }
 
 /* --- doing it --- */
-
-/* A payload that today's schema refuses can never be applied: that is its end, not an error of this request.
- */
-static status
-check_payload(struct ctx *cx, struct applying *a)
-{
-	TRY(json_parse(cx, a->p.payload, &a->payload));
-	return gate_check_input(cx, a->tool, a->payload);
-}
 
 /* State that moved on since: somebody else's change, not this proposal's failure. */
 static bool
@@ -99,24 +132,30 @@ is_drift(status s)
 static bool
 is_failure(status s)
 {
-	return s == E_INVALID || s == E_FORBIDDEN || s == E_TOO_LARGE;
+	return s == E_INVALID || s == E_FORBIDDEN || s == E_TOO_LARGE || s == E_BAD_JSON;
 }
 
-/* Runs the handler as a rehearsal and requires the card that was shown; only then for good. */
+/* Inside a savepoint: what does not come out as it was shown is undone. A payload that today's schema refuses
+ * can never be applied: that is its end, not an error of this request. */
 static status
-execute(struct ctx *cx, struct applying *a)
+execute(struct ctx *cx, void *arg)
 {
+	struct applying *a = arg;
 	struct card now;
 	status s;
 
+	if (a->p.tool_version != a->tool->version)
+		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
+	TRY(json_parse(cx, a->p.payload, &a->payload));
+	TRY(gate_check_input(cx, a->tool, a->payload));
 	a->run = (struct handler_run){ .tool = a->tool,
 		.call = { .input = a->payload,
 			.id = a->p.minted_id,
 			.now_us = a->p.minted_at,
 			.actor_id = a->p.proposer_id } };
+	s = handler_run(cx, &a->run);
 	if (a->tool->effect == OP_READ)
-		return handler_run(cx, &a->run);
-	s = tx_try(cx, handler_run, &a->run);
+		return s == E_NOT_FOUND ? fail(cx, E_INVALID, "%.*s", STR_ARG(ctx_message(cx, s))) : s;
 	if (is_drift(s))
 		return fail(
 			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));
@@ -124,7 +163,7 @@ execute(struct ctx *cx, struct applying *a)
 	TRY(card_again(cx, a->p.card, a->payload, &a->run.result, &now));
 	if (!str_eq(now.view_hash, a->p.view_hash))
 		return fail(cx, E_DRIFT, "what would happen is no longer what was shown; propose again");
-	return handler_run(cx, &a->run);
+	return OK;
 }
 
 static status
@@ -201,21 +240,42 @@ finish(struct ctx *cx, struct applying *a, status outcome)
 	return row_step(cx, &a->p, PROPOSAL_EVENT_SUCCEED);
 }
 
+/* "propose:<id>.<nonce>" -> id */
+static bool
+id_of_token(str token, str *out_id)
+{
+	str nonce;
+
+	return str_starts(token, STR("propose:")) && str_cut(str_skip(token, 8), '.', out_id, &nonce);
+}
+
+static status
+no_such_token(struct ctx *cx)
+{
+	return fail(cx, E_NOT_FOUND, "there is no proposal with this token");
+}
+
 status
 proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 {
 	struct applying a = { 0 };
 	status s;
 
-	TRY(row_lock(cx, cx->caller->org_id, id, &a.p));
+	if (token.len && !id_of_token(token, &id))
+		return no_such_token(cx);
+	s = row_lock(cx, cx->caller->org_id, id, &a.p);
+	if (token.len && s == E_NOT_FOUND)
+		return no_such_token(cx);
+	TRY(s);
 	if (token.len && !row_token_is(cx, &a.p, token))
-		return fail(cx, E_NOT_FOUND, "there is no proposal with this token");
+		return no_such_token(cx);
+	if (!token.len)
+		TRY(sight_require(cx, &a.p));
 	TRY(check_rights(cx, &a));
 	TRY(check_state(cx, &a));
+	TRY(check_proposer(cx, &a));
 	TRY(check_votes(cx, &a));
-	s = check_payload(cx, &a);
-	if (s == OK)
-		s = execute(cx, &a);
+	s = tx_nest(cx, execute, &a);
 	if (s != OK && !is_failure(s))
 		return s;
 	TRY(finish(cx, &a, s));

@@ -4,6 +4,7 @@
 #include "core/event.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
+#include "core/proposal/sight.h"
 #include "db/db.h"
 
 /* --- who may --- */
@@ -41,6 +42,14 @@ check_voter(struct ctx *cx, const struct proposal *p)
 	return caller_require(cx, c, t->name, needed);
 }
 
+/* Locks it. Who may not see it hears that it is not there. */
+static status
+find(struct ctx *cx, str id, struct proposal *out)
+{
+	TRY(row_lock(cx, cx->caller->org_id, id, out));
+	return sight_require(cx, out);
+}
+
 /* Is it still open, by the database's clock? */
 static status
 check_open(struct ctx *cx, const struct proposal *p)
@@ -48,10 +57,8 @@ check_open(struct ctx *cx, const struct proposal *p)
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
-	if (p->state != PROPOSAL_PENDING && p->state != PROPOSAL_APPROVED)
+	if ((p->state != PROPOSAL_PENDING && p->state != PROPOSAL_APPROVED) || p->expires_at <= now_us)
 		return row_gone(cx, p);
-	if (p->expires_at <= now_us)
-		return fail(cx, E_GONE, "the proposal has expired");
 	return OK;
 }
 
@@ -113,7 +120,7 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 	size_t count;
 	int64_t valid;
 
-	TRY(row_lock(cx, cx->caller->org_id, id, &p));
+	TRY(find(cx, id, &p));
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
 	TRY(row_votes(cx, &p, &votes, &count, &valid));
 	if (p.state == PROPOSAL_PENDING && valid >= p.votes_needed)
@@ -130,7 +137,7 @@ proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal
 	struct proposal p;
 	struct vote v;
 
-	TRY(row_lock(cx, cx->caller->org_id, id, &p));
+	TRY(find(cx, id, &p));
 	TRY(cast(cx, &p, view_hash, reason.len ? "denied_with_reason" : "denied", reason, &v));
 	p.resolved_at = v.voted_at;
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_DENY));
@@ -142,27 +149,14 @@ proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal
 
 /* --- cancel (PA-13) --- */
 
-static bool
-may_apply(const struct ctx *cx, const struct proposal *p)
-{
-	const struct tool *t = tool_find(cx->tools, p->tool);
-
-	if (!t || !caller_in_scope(cx->caller, p->environment_id, p->resource_key))
-		return false;
-	for (size_t i = 0; t->rules[i]; i++)
-		if (!caller_may(cx->caller, str_of(t->rules[i])))
-			return false;
-	return true;
-}
-
 status
 proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 {
 	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CANCELLED, .resource_type = STR("proposal") };
 	struct proposal p;
 
-	TRY(row_lock(cx, cx->caller->org_id, id, &p));
-	if (!str_eq(p.proposer_id, cx->caller->principal_id) && !may_apply(cx, &p))
+	TRY(find(cx, id, &p));
+	if (!str_eq(p.proposer_id, cx->caller->principal_id) && !sight_may_apply(cx, &p))
 		return fail(cx, E_FORBIDDEN, "Forbidden: cancel (only who proposed it, or could apply it)");
 	TRY(check_open(cx, &p));
 	TRY(tx_now_us(cx, &p.resolved_at));
@@ -170,9 +164,42 @@ proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_CANCEL));
 	entry.resource_id = entry.resource_key = entry.proposal_id = p.id;
 	entry.tool = p.tool;
+	entry.tool_call_id = p.tool_call_id;
 	entry.args_hash = p.payload_hash;
+	entry.risk = p.risk;
 	TRY(audit_add(cx, &entry, NULL));
 	proposal_emit(cx, &p);
 	*out = p;
+	return OK;
+}
+
+/* --- expiry: decided wherever somebody acts; this only tidies up --- */
+
+status
+proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
+{
+	struct audit_entry entry = { .action = AUDIT_PROPOSAL_EXPIRED,
+		.org_id = org_id,
+		.resource_type = STR("proposal"),
+		.resource_id = id,
+		.resource_key = id,
+		.proposal_id = id };
+	struct proposal p;
+	int64_t now_us;
+
+	TRY(row_lock(cx, org_id, id, &p));
+	TRY(tx_now_us(cx, &now_us));
+	*out_expired = false;
+	if ((p.state != PROPOSAL_PENDING && p.state != PROPOSAL_APPROVED) || p.expires_at > now_us)
+		return OK; /* somebody was faster */
+	p.resolved_at = now_us;
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
+	entry.tool = p.tool;
+	entry.tool_call_id = p.tool_call_id;
+	entry.args_hash = p.payload_hash;
+	entry.risk = p.risk;
+	TRY(audit_add(cx, &entry, NULL));
+	proposal_emit(cx, &p);
+	*out_expired = true;
 	return OK;
 }

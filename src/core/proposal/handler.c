@@ -17,20 +17,25 @@ handler_run(struct ctx *cx, void *arg)
 	return OK;
 }
 
-struct production_row {
-	bool production;
+struct environment_row {
+	bool production, gate;
 };
-static const struct field production_row[] = { FIELD_BOOL(struct production_row, production), FIELD_END };
+static const struct field environment_row[] = {
+	FIELD_BOOL(struct environment_row, production),
+	FIELD_BOOL(struct environment_row, gate),
+	FIELD_END,
+};
 
 status
-handler_production(struct ctx *cx, str environment_id, bool *out_production)
+handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate)
 {
-	struct production_row row = { .production = true };
-	status s = db_one(cx, SQL_HANDLER_PRODUCTION, production_row, &row, TEXT(cx->caller->org_id),
+	struct environment_row row = { .production = true, .gate = true };
+	status s = db_one(cx, SQL_HANDLER_ENVIRONMENT, environment_row, &row, TEXT(cx->caller->org_id),
 		TEXT(environment_id));
 
 	if (s != E_NOT_FOUND)
 		TRY(s);
 	*out_production = row.production;
+	*out_gate = row.gate;
 	return OK;
 }

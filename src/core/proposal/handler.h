@@ -15,7 +15,7 @@ struct handler_run {
 /* A tx_fn: arg is a struct handler_run. */
 status handler_run(struct ctx *cx, void *arg);
 
-/* Is this environment production? An unknown one is. */
-status handler_production(struct ctx *cx, str environment_id, bool *out_production) MUST_USE;
+/* Is this environment production, and is its approval gate on? An unknown one is both. */
+status handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate) MUST_USE;
 
 #endif

@@ -63,11 +63,15 @@ struct proposal {
 
 extern const struct op proposal_ops[];
 
+/* Proposes and writes the answer of proposal_create: also for a tool that is called and must not run. */
+status proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_out *out) MUST_USE;
+
 /* Inside tx_run, with cx->caller. */
 /*
  * E_NOT_FOUND (unknown, blocked or foreign tool), E_FORBIDDEN, E_RATE_LIMITED, E_INVALID with issues
  * (feedback), E_IDEMPOTENCY (same key, other payload)
  */
+/* *out is the new one, or where the key was used before for the same request the first one (PA-12). */
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
 
@@ -89,6 +93,9 @@ status proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out) M
  * E_APPROVAL  votes are missing	E_DRIFT  another card would come out; the state is unchanged
  */
 status proposal_apply(struct ctx *cx, str id, str token, struct proposal *out) MUST_USE;
+
+/* Inside tx_run, without a caller: the sweeper's. *out_expired false: it was resolved before, or has time. */
+status proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired) MUST_USE;
 
 /* Tells whoever listens that the proposal has this state now. */
 void proposal_emit(struct ctx *cx, const struct proposal *p);

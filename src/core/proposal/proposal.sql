@@ -10,7 +10,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- name: proposal_get
 SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.proposer_id, p.proposer_kind,
-	p.delegator_id, p.token_id, p.payload, p.payload_hash, p.card, p.view_hash, p.summary, p.risk, p.environment_id,
+	p.delegator_id, p.token_id, p.transport, p.idempotency_key, p.payload, p.payload_hash, p.card, p.view_hash, p.summary, p.risk, p.environment_id,
 	p.resource_type, p.resource_key, p.votes_needed, p.four_eyes, p.policy_version, p.request_hash, p.salt,
 	p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id, p.applied_audit_id, p.applied_version,
 	p.result, p.error, p.resolved_at, p.provenance, p.mac
@@ -31,16 +31,34 @@ WHERE org_id = $1 AND proposal_id = $2 AND state = $3
 
 -- name: proposal_list
 -- Newest first; a filter that is empty does not filter.
-SELECT proposal_id, state, tool, effect, proposer_id, proposer_kind, delegator_id, summary, risk, view_hash,
-	votes_needed, created_at, expires_at, resolved_at
-FROM proposal
-WHERE org_id = $1 AND proposal_id < $2 AND ($3 = '' OR state = $3) AND ($4 = '' OR tool = $4)
-	AND ($5 = '' OR proposer_id = $5)
-ORDER BY proposal_id DESC LIMIT $6
+SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.proposer_id, p.proposer_kind,
+	p.delegator_id, p.token_id, p.transport, p.idempotency_key, p.payload, p.payload_hash, p.card, p.view_hash,
+	p.summary, p.risk, p.environment_id, p.resource_type, p.resource_key, p.votes_needed, p.four_eyes,
+	p.policy_version, p.request_hash, p.salt, p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id,
+	p.applied_audit_id, p.applied_version, p.result, p.error, p.resolved_at, p.provenance, p.mac
+FROM proposal p
+WHERE p.org_id = $1 AND p.proposal_id < $2 AND ($3 = '' OR p.state = $3) AND ($4 = '' OR p.tool = $4)
+	AND ($5 = '' OR p.proposer_id = $5)
+ORDER BY p.proposal_id DESC LIMIT $6
+
+-- name: proposal_orgs
+SELECT org_id FROM org ORDER BY org_id
 
 -- name: proposal_overdue
-SELECT org_id, proposal_id FROM proposal
-WHERE state IN ('pending', 'approved') AND expires_at <= $1 ORDER BY expires_at LIMIT 100
+SELECT proposal_id FROM proposal
+WHERE org_id = $1 AND state IN ('pending', 'approved') AND expires_at <= $2 ORDER BY expires_at LIMIT 100
+
+-- name: proposal_proposer
+-- Does the one who proposed still stand: the principal, the token it was done with, the person behind it?
+SELECT CASE WHEN p.disabled_at IS NULL THEN 0 ELSE 1 END, CASE WHEN t.revoked_at IS NULL THEN 0 ELSE 1 END,
+	CASE WHEN d.disabled_at IS NULL THEN 0 ELSE 1 END
+FROM principal p
+LEFT JOIN token t ON t.org_id = p.org_id AND t.token_id = $3
+LEFT JOIN principal d ON d.org_id = p.org_id AND d.principal_id = $4
+WHERE p.org_id = $1 AND p.principal_id = $2
+
+-- name: proposal_domain
+SELECT domain FROM principal WHERE org_id = $1 AND principal_id = $2
 
 -- name: proposal_vote
 INSERT INTO vote (org_id, proposal_id, person_id, decision, reason, view_hash, via_token, voted_at, mac)

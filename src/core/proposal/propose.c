@@ -70,7 +70,7 @@ replay(struct ctx *cx, const struct propose_in *in, str request_hash, struct pro
 /* --- what policy says --- */
 
 static void
-decide(struct ctx *cx, struct making *m, unsigned deceives, bool production)
+decide(struct ctx *cx, struct making *m, unsigned deceives, bool production, bool gate)
 {
 	const struct caller *c = cx->caller;
 	struct policy_facts f = { .tool = m->pass.tool,
@@ -81,7 +81,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, bool production)
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
 		.production = production,
-		.environment_gate = production && m->run.result.environment_id.len,
+		.environment_gate = gate,
 		.has_verb = m->pass.has_verb,
 		.declared_gdpr = m->in->gdpr,
 		.declared_hipaa = m->in->hipaa,
@@ -139,6 +139,8 @@ add_provenance(struct ctx *cx, struct making *m)
 	json_add_member(o, STR("promptHash"), json_new_string(cx->arena, m->in->prompt_hash));
 	json_add_member(o, STR("model"), json_new_string(cx->arena, m->in->model));
 	json_add_member(o, STR("provider"), json_new_string(cx->arena, m->in->provider));
+	json_add_member(o, STR("gdpr"), json_new_bool(cx->arena, m->in->gdpr));
+	json_add_member(o, STR("hipaa"), json_new_bool(cx->arena, m->in->hipaa));
 	return canon_text(cx, o, &m->p.provenance);
 }
 
@@ -158,11 +160,11 @@ make_card(struct ctx *cx, struct making *m)
 		.says_summary = m->in->intent_summary,
 		.says_reasoning = m->in->intent_reasoning };
 	const struct tool_result *seen = m->ran ? &m->run.result : NULL;
-	bool production = true; /* an environment is production unless it says otherwise */
+	bool production = true, gate = false; /* an environment is production unless it says otherwise */
 
 	if (m->ran && m->run.result.environment_id.len)
-		TRY(handler_production(cx, m->run.result.environment_id, &production));
-	decide(cx, m, card_deceives(cx, &asked, seen), production);
+		TRY(handler_environment(cx, m->run.result.environment_id, &production, &gate));
+	decide(cx, m, card_deceives(cx, &asked, seen), production, gate);
 	if (m->decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, m);
 	TRY(card_make(cx, &asked, seen, &m->card));
@@ -180,9 +182,10 @@ make_card(struct ctx *cx, struct making *m)
 	return OK;
 }
 
-static status
-store(struct ctx *cx, struct making *m)
+static status /* inside a savepoint: the same key may have come at the same moment */
+store(struct ctx *cx, void *arg)
 {
+	struct making *m = arg;
 	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CREATED,
 		.resource_type = STR("proposal"),
 		.resource_id = m->p.id,
@@ -191,6 +194,7 @@ store(struct ctx *cx, struct making *m)
 		.tool = m->p.tool,
 		.args_hash = m->p.payload_hash,
 		.risk = m->p.risk,
+		.with_override = m->pass.override_ && m->decision.verdict == VERDICT_RUN,
 		.prompt_version = m->in->prompt_version,
 		.prompt_hash = m->in->prompt_hash,
 		.model = m->in->model,
@@ -237,31 +241,72 @@ check_request(struct ctx *cx, const struct propose_in *in)
 	return OK;
 }
 
+/* What the document says about itself: the tool's version, and the proposer's own domain (PA-11). */
+static status
+check_document(struct ctx *cx, const struct making *m)
+{
+	static const struct field domain_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
+	struct id_row domain;
+
+	if (m->in->tool_version && m->in->tool_version != m->pass.tool->version) {
+		fail_issue(cx, STR("/tool/version"), STR("is not the version that there is"));
+		return fail(cx, E_INVALID, "version %d of %s is the one that there is", m->pass.tool->version,
+			m->pass.tool->name);
+	}
+	if (!m->in->domain.len)
+		return OK;
+	TRY(db_one(cx, SQL_PROPOSAL_DOMAIN, domain_row, &domain, TEXT(cx->caller->org_id),
+		TEXT(cx->caller->principal_id)));
+	if (domain.id.len && !str_eq(domain.id, m->in->domain)) {
+		fail_issue(cx, STR("/domain"), STR("must be the proposer's own"));
+		return fail(cx, E_INVALID, "the domain must be the proposer's own");
+	}
+	return OK;
+}
+
+/* OK: *out is the proposal that this key had before. E_NOT_FOUND: the key is new. */
+static status
+answer_again(
+	struct ctx *cx, const struct propose_in *in, str request_hash, struct proposal *out, str *out_token)
+{
+	TRY(replay(cx, in, request_hash, out));
+	*out_token = row_token(cx, out);
+	return OK;
+}
+
+static status
+make(struct ctx *cx, struct making *m, str request_hash)
+{
+	int64_t now_us;
+
+	TRY(check_document(cx, m));
+	TRY(tx_now_us(cx, &now_us));
+	TRY(policy_rules_load(cx, cx->caller->org_id, &m->rules));
+	describe(cx, m, now_us);
+	m->p.request_hash = request_hash;
+	TRY(dry_run(cx, m));
+	TRY(make_card(cx, m));
+	return tx_nest(cx, store, m);
+}
+
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token)
 {
 	struct making m = { .in = in };
-	int64_t now_us;
 	str request_hash;
 	status s;
 
 	TRY(check_request(cx, in));
 	TRY(hash_request(cx, in, &request_hash));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
-	s = replay(cx, in, request_hash, out);
-	if (s != E_NOT_FOUND) {
-		TRY(s);
-		*out_token = row_token(cx, out);
-		return OK;
-	}
+	s = answer_again(cx, in, request_hash, out, out_token);
+	if (s != E_NOT_FOUND)
+		return s;
 	ctx_clear(cx);
-	TRY(tx_now_us(cx, &now_us));
-	TRY(policy_rules_load(cx, cx->caller->org_id, &m.rules));
-	describe(cx, &m, now_us);
-	m.p.request_hash = request_hash;
-	TRY(dry_run(cx, &m));
-	TRY(make_card(cx, &m));
-	TRY(store(cx, &m));
+	s = make(cx, &m, request_hash);
+	if (s == E_EXISTS && in->idempotency_key.len)
+		return answer_again(cx, in, request_hash, out, out_token); /* it has just been used */
+	TRY(s);
 	*out = m.p;
 	*out_token = row_token(cx, &m.p);
 	return OK;

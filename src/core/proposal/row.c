@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/row.h"
+#include "core/proposal/sight.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "core/keys.h"
 #include "core/ident/secret.h"
 #include "db/db.h"
+#include "json/out.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -22,6 +25,8 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, proposer_kind),
 	FIELD_TEXT(struct proposal, delegator_id),
 	FIELD_TEXT(struct proposal, token_id),
+	FIELD_TEXT(struct proposal, transport),
+	FIELD_TEXT(struct proposal, idempotency_key),
 	FIELD_TEXT(struct proposal, payload),
 	FIELD_TEXT(struct proposal, payload_hash),
 	FIELD_TEXT(struct proposal, card),
@@ -86,9 +91,10 @@ seal(struct ctx *cx, const struct proposal *p)
 		number(cx, p->tool_version), p->effect, p->proposer_id, p->proposer_kind, p->delegator_id,
 		p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id, p->resource_type,
 		p->resource_key, number(cx, p->votes_needed), number(cx, p->four_eyes),
-		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id,
-		number(cx, p->minted_at), number(cx, p->created_at), number(cx, p->expires_at), p->applier_id,
-		p->applied_audit_id, number(cx, p->applied_version), secret_hash(cx->arena, p->result),
+		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id, p->tool_call_id,
+		p->transport, p->summary, p->provenance, p->idempotency_key, number(cx, p->minted_at),
+		number(cx, p->created_at), number(cx, p->expires_at), p->applier_id, p->applied_audit_id,
+		number(cx, p->applied_version), secret_hash(cx->arena, p->result),
 		secret_hash(cx->arena, p->error), number(cx, p->resolved_at) };
 
 	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
@@ -115,7 +121,7 @@ verify(struct ctx *cx, struct proposal *p)
 status
 row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 {
-	struct proposal p;
+	struct proposal p = { 0 };
 	status s = db_one(cx, SQL_PROPOSAL_GET, columns, &p, TEXT(org_id), TEXT(id));
 
 	if (s == E_NOT_FOUND)
@@ -141,7 +147,32 @@ row_lock(struct ctx *cx, str org_id, str id, struct proposal *out)
 	if (s == E_NOT_FOUND)
 		return fail(cx, E_NOT_FOUND, "there is no proposal with this id");
 	TRY(s);
+	tx_waited(cx); /* perhaps for long: expiry is decided by the time after the lock */
 	return row_get(cx, org_id, id, out);
+}
+
+#define AFTER_LAST "~" /* greater than every id */
+
+status
+row_list(
+	struct ctx *cx, str org_id, const struct row_filter *f, struct proposal **out_rows, size_t *out_count)
+{
+	struct proposal *rows;
+	size_t count;
+
+	TRY(db_all(cx, SQL_PROPOSAL_LIST, columns, sizeof(*rows), &rows, &count, TEXT(org_id),
+		TEXT(f->before.len ? f->before : STR(AFTER_LAST)), TEXT(f->state), TEXT(f->tool),
+		TEXT(f->proposer_id), INT(f->limit)));
+	for (size_t i = 0; i < count; i++) {
+		rows[i].org_id = org_id;
+		if (verify(cx, &rows[i]) == OK)
+			continue;
+		ctx_clear(cx);
+		rows[i].state_name = STR("tampered");
+	}
+	*out_rows = rows;
+	*out_count = count;
+	return OK;
 }
 
 /* --- writing --- */
@@ -192,10 +223,39 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 	return OK;
 }
 
+str
+row_state_at(const struct proposal *p, int64_t now_us)
+{
+	bool open = p->state == PROPOSAL_PENDING || p->state == PROPOSAL_APPROVED;
+
+	return open && p->expires_at <= now_us ? STR("expired") : p->state_name;
+}
+
 status
 row_gone(struct ctx *cx, const struct proposal *p)
 {
-	return fail(cx, E_GONE, "the proposal is %.*s", STR_ARG(p->state_name));
+	int64_t now_us;
+	struct json_out o;
+	struct buf b;
+	str state, text;
+	status s;
+
+	TRY(tx_now_us(cx, &now_us));
+	state = row_state_at(p, now_us);
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	json_out_str(&o, "proposalId", p->id);
+	json_out_str(&o, "status", state);
+	if (p->resolved_at)
+		json_out_time(&o, "resolvedAt", p->resolved_at);
+	if (p->result.len && sight_of_result(cx, p))
+		json_out_raw(&o, "result", p->result);
+	json_out_end(&o);
+	TRY(buf_finish(&b, &text));
+	s = fail(cx, E_GONE, "the proposal is %.*s", STR_ARG(state));
+	fail_details(cx, text);
+	return s;
 }
 
 /* --- the token (PA-4) --- */

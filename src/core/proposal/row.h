@@ -17,6 +17,15 @@ status row_lock(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_U
 /* Inside tx_run or db_read, without a lock: to show, never to decide. Same errors. */
 status row_get(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_USE;
 
+/* A page of them, newest first, before the id `before` (empty: from the newest); empty filters do not filter.
+ * One that does not carry our seal has state_name "tampered" and nothing else to trust. */
+struct row_filter {
+	str before, state, tool, proposer_id;
+	int64_t limit;
+};
+status row_list(struct ctx *cx, str org_id, const struct row_filter *f, struct proposal **out_rows,
+	size_t *out_count) MUST_USE;
+
 /* Inserts p (all but its MAC is set). E_EXISTS the idempotency key is taken. */
 status row_add(struct ctx *cx, struct proposal *p) MUST_USE;
 
@@ -27,7 +36,10 @@ status row_step(struct ctx *cx, struct proposal *p, enum proposal_event event) M
 str row_token(struct ctx *cx, const struct proposal *p);
 bool row_token_is(struct ctx *cx, const struct proposal *p, str token);
 
-/* E_GONE with the state in its sentence. */
+/* Its state by the clock: what is open and overdue has expired, whether the sweeper has been there or not. */
+str row_state_at(const struct proposal *p, int64_t now_us);
+
+/* E_GONE with the real state in its sentence and details, and the result for whoever may see it (PA-5). */
 status row_gone(struct ctx *cx, const struct proposal *p) MUST_USE;
 
 struct vote {

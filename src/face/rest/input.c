@@ -143,12 +143,38 @@ refuse_found(struct reading *r)
 
 /* --- all of it --- */
 
+/* The document as it is; the one JSON member takes it. */
+static status
+take_whole(struct ctx *cx, const struct input *i, struct json *doc, void *in)
+{
+	const struct field *f = i->others;
+
+	while (f->type != FIELD_TYPE_JSON)
+		f++;
+	if (doc->type != JSON_OBJECT)
+		return fail(cx, E_INVALID, "the body must be a JSON object");
+	memcpy((char *)in + f->offset, &doc, sizeof(doc));
+	return OK;
+}
+
+static bool
+needs_any(const struct field *fields)
+{
+	for (; fields->type != FIELD_TYPE_END; fields++)
+		if (fields->need)
+			return true;
+	return false;
+}
+
 static status
 read_body(const struct http_exchange *x, const struct input *i, void *in)
 {
 	struct json *doc;
 
-	TRY(json_parse(x->cx, x->req.body, &doc));
+	/* where nothing is needed, no body is an empty one */
+	TRY(json_parse(x->cx, x->req.body.len || needs_any(i->others) ? x->req.body : STR("{}"), &doc));
+	if (i->op->whole_body)
+		return take_whole(x->cx, i, doc, in);
 	return json_bind(x->cx, doc, i->others, i->op->in_size, in);
 }
 

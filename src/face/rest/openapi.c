@@ -103,12 +103,16 @@ static struct json *
 error_schema(const struct api *api)
 {
 	static const char *const required[] = { "code", "message", NULL };
-	struct json *properties, *schema = object_schema(api, required, &properties), *code, *fields;
+	struct json *properties, *schema = object_schema(api, required, &properties), *code, *fields,
+				 *details;
 
 	code = text_schema(api, "What kind of error it is, for a program.");
 	add(code, "enum", codes(api));
 	add(properties, "code", code);
 	add(properties, "message", text_schema(api, "What went wrong, for a person."));
+	details = add_object(api, properties, "details");
+	add_text(api, details, "type", "object");
+	add_text(api, details, "description", "What else a program should know: a proposal's real state.");
 	fields = add_object(api, properties, "fields");
 	add_text(api, fields, "type", "array");
 	add_text(api, fields, "description", "The parts of the input that are wrong.");
@@ -196,6 +200,14 @@ add_body(const struct api *api, struct json *operation, const struct op *op)
 		if (!is_path_key(op, field_key(api->arena, f->name)))
 			others[n++] = *f;
 	body = add_object(api, operation, "requestBody");
+	if (op->whole_body) {
+		struct json *any = json_new_object(api->arena);
+
+		add_text(api, any, "type", "object");
+		add(body, "required", json_new_bool(api->arena, true));
+		add_content(api, body, "application/json", any);
+		return;
+	}
 	add(body, "required", json_new_bool(api->arena, true));
 	add_content(api, body, "application/json", field_schema(api->arena, others));
 }

@@ -17,6 +17,8 @@ rest_envelope(struct json_out *o, const struct ctx *cx, status s)
 
 	json_out_str(o, "code", str_of(info->code));
 	json_out_str(o, "message", message);
+	if (cx->error.code == s && cx->error.details.len)
+		json_out_raw(o, "details", cx->error.details);
 	if (cx->error.code != s || !cx->error.issue_count)
 		return;
 	json_out_array(o, "fields");
@@ -65,7 +67,6 @@ answer(struct http_exchange *x, const struct op *op, void *in)
 	json_out_init(&o, &x->body);
 	if (!op->content_type)
 		json_out_object(&o, NULL);
-	x->cx->credential = credential_of(x);
 	TRY(op_run(x->cx, op, in, &o));
 	if (!op->content_type)
 		json_out_end(&o);
@@ -76,9 +77,12 @@ static status
 run(struct http_exchange *x, const struct input *input)
 {
 	void *in = NULL;
+	status s;
 
-	TRY(input_read(x, input, &in));
-	return answer(x, input->op, in);
+	x->cx->credential = credential_of(x);
+	x->cx->idempotency_key = http_header(x, STR("Idempotency-Key"));
+	s = input_read(x, input, &in);
+	return s == OK ? answer(x, input->op, in) : op_refused(x->cx, input->op, NULL, s);
 }
 
 static void

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/proposal/wire.h"
+
+#include "base/clock.h"
+#include "core/proposal/row.h"
+#include "core/proposal/sight.h"
+#include "db/db.h"
+#include "json/bind.h"
+
+#define KEY_BYTES	200
+#define WORD_BYTES	200
+#define SUMMARY_BYTES	500
+#define REASONING_BYTES 4000
+
+/* --- parts that both forms have --- */
+
+struct intent_in {
+	str summary, reasoning;
+};
+static const struct field intent_in[] = {
+	FIELD_TEXT(struct intent_in, summary, .max = SUMMARY_BYTES, .doc = "What for, in a sentence."),
+	FIELD_TEXT(struct intent_in, reasoning, .max = REASONING_BYTES, .doc = "Why."),
+	FIELD_END,
+};
+
+struct compliance_in {
+	bool gdpr, hipaa;
+};
+static const struct field compliance_in[] = {
+	FIELD_BOOL(struct compliance_in, gdpr, .doc = "Personal data is concerned."),
+	FIELD_BOOL(struct compliance_in, hipaa, .doc = "Health data is concerned."),
+	FIELD_END,
+};
+
+struct provenance_in {
+	str prompt_version, prompt_hash, model, provider;
+};
+static const struct field provenance_in[] = {
+	FIELD_TEXT(struct provenance_in, prompt_version, .max = WORD_BYTES),
+	FIELD_TEXT(struct provenance_in, prompt_hash, .max = WORD_BYTES),
+	FIELD_TEXT(struct provenance_in, model, .max = WORD_BYTES),
+	FIELD_TEXT(struct provenance_in, provider, .max = WORD_BYTES),
+	FIELD_END,
+};
+
+/* An object inside: its issues say where it stands. */
+static status
+bind_part(struct ctx *cx, const char *name, const struct json *part, const struct field *fields, size_t size,
+	void *out)
+{
+	status s;
+
+	if (!part)
+		return OK;
+	s = json_bind(cx, part, fields, size, out);
+	for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++)
+		cx->error.issues[i].path =
+			arena_printf(cx->arena, "/%s%.*s", name, STR_ARG(cx->error.issues[i].path));
+	return s;
+}
+
+static status
+read_parts(struct ctx *cx, const struct json *intent, const struct json *compliance,
+	const char *compliance_name, struct propose_in *out)
+{
+	struct intent_in says = { 0 };
+	struct compliance_in modes = { 0 };
+
+	TRY(bind_part(cx, "intent", intent, intent_in, sizeof(says), &says));
+	TRY(bind_part(cx, compliance_name, compliance, compliance_in, sizeof(modes), &modes));
+	out->intent_summary = says.summary;
+	out->intent_reasoning = says.reasoning;
+	out->gdpr = modes.gdpr;
+	out->hipaa = modes.hipaa;
+	return OK;
+}
+
+static status
+read_provenance(struct ctx *cx, const struct json *part, struct propose_in *out)
+{
+	struct provenance_in from = { 0 };
+
+	TRY(bind_part(cx, "provenance", part, provenance_in, sizeof(from), &from));
+	out->prompt_version = from.prompt_version;
+	out->prompt_hash = from.prompt_hash;
+	out->model = from.model;
+	out->provider = from.provider;
+	return OK;
+}
+
+/* --- the tool form --- */
+
+static const char *const risks[] = { "low", "medium", "high", NULL };
+
+struct tool_form {
+	str tool, idempotency_key, risk_level;
+	struct json *input, *intent, *compliance, *provenance;
+	int64_t expires_in_seconds;
+};
+static const struct field tool_form[] = {
+	FIELD_TEXT(struct tool_form, tool, .need = true, .min = 1, .max = WORD_BYTES, .doc = "Its name."),
+	FIELD_JSON(struct tool_form, input, .need = true, .doc = "What the tool takes."),
+	FIELD_JSON(struct tool_form, intent),
+	FIELD_TEXT(struct tool_form, idempotency_key, .min = 1, .max = KEY_BYTES),
+	FIELD_INT(struct tool_form, expires_in_seconds, .min = 1, .max = PROPOSAL_TTL_MOST_SECONDS),
+	FIELD_TEXT(struct tool_form, risk_level, .choices = risks),
+	FIELD_JSON(struct tool_form, compliance),
+	FIELD_JSON(struct tool_form, provenance),
+	FIELD_END,
+};
+
+static status
+read_tool_form(struct ctx *cx, const struct json *body, struct propose_in *out)
+{
+	struct tool_form f = { 0 };
+
+	TRY(json_bind(cx, body, tool_form, sizeof(f), &f));
+	out->tool = f.tool;
+	out->input = f.input;
+	out->idempotency_key = f.idempotency_key;
+	out->expires_in_seconds = f.expires_in_seconds;
+	out->risk_level = f.risk_level;
+	TRY(read_parts(cx, f.intent, f.compliance, "compliance", out));
+	return read_provenance(cx, f.provenance, out);
+}
+
+/* --- the document (PA-11) --- */
+
+static const char *const domains[] = { "chat", "sales", "accounting", "marketing", "project-management",
+	"operations", NULL };
+
+struct document {
+	str proposal_id, proposed_by, timestamp, domain, risk_level, idempotency_key;
+	struct json *tool, *intent, *parameters, *compliance_context, *provenance;
+	bool approval_required, rollback_supported;
+};
+static const struct field document[] = {
+	FIELD_TEXT(struct document, proposal_id, .need = true, .min = 1, .max = WORD_BYTES),
+	FIELD_TEXT(struct document, proposed_by, .max = WORD_BYTES),
+	FIELD_TEXT(struct document, timestamp, .max = WORD_BYTES),
+	FIELD_TEXT(struct document, domain, .need = true, .choices = domains),
+	FIELD_JSON(struct document, tool, .need = true),
+	FIELD_JSON(struct document, intent, .need = true),
+	FIELD_JSON(struct document, parameters, .need = true),
+	FIELD_TEXT(struct document, risk_level, .need = true, .choices = risks),
+	FIELD_BOOL(struct document, approval_required, .need = true),
+	FIELD_JSON(struct document, compliance_context),
+	FIELD_TEXT(struct document, idempotency_key, .need = true, .min = 1, .max = KEY_BYTES),
+	FIELD_BOOL(struct document, rollback_supported),
+	FIELD_JSON(struct document, provenance),
+	FIELD_END,
+};
+
+struct document_tool {
+	str name;
+	struct json *version;
+};
+static const struct field document_tool[] = {
+	FIELD_TEXT(struct document_tool, name, .need = true, .min = 1, .max = WORD_BYTES),
+	FIELD_JSON(struct document_tool, version),
+	FIELD_END,
+};
+
+static bool
+is_document(const struct json *body)
+{
+	return json_get(body, STR("proposal_id")) || json_get(body, STR("parameters"));
+}
+
+/* The same members under the names that a field table has; a name that is not snake_case becomes none of
+ * them. */
+static struct json *
+renamed(struct arena *a, const struct json *body)
+{
+	struct json *o = json_new_object(a);
+
+	JSON_EACH (member, body) {
+		str key = field_key(a, arena_cstr(a, member->key));
+		bool camel = false;
+
+		for (size_t i = 0; i < member->key.len; i++)
+			camel = camel || (member->key.ptr[i] >= 'A' && member->key.ptr[i] <= 'Z');
+		json_add_member(o, camel ? arena_printf(a, "%.*s?", STR_ARG(member->key)) : key,
+			json_share(a, member));
+	}
+	return o;
+}
+
+/* /riskLevel -> /risk_level */
+static void
+rename_issues(struct ctx *cx)
+{
+	for (size_t i = 0; i < cx->error.issue_count; i++) {
+		str path = cx->error.issues[i].path;
+		struct buf b;
+
+		buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
+		for (size_t c = 0; c < path.len; c++) {
+			if (path.ptr[c] >= 'A' && path.ptr[c] <= 'Z')
+				buf_printf(&b, "_%c", path.ptr[c] - 'A' + 'a');
+			else
+				buf_add(&b, (str){ path.ptr + c, 1 });
+		}
+		cx->error.issues[i].path = buf_str(&b);
+	}
+}
+
+/* 1, "1" or "1.0": the whole part counts. */
+static status
+read_version(struct ctx *cx, const struct json *version, int64_t *out)
+{
+	int64_t n = 0;
+
+	if (!version || (version->type == JSON_NUMBER && json_to_int(version, out)))
+		return OK;
+	for (size_t i = 0; version->type == JSON_STRING && i < version->text.len && i < 9; i++) {
+		char c = version->text.ptr[i];
+
+		if (c == '.' && i > 0)
+			break;
+		if (c < '0' || c > '9') {
+			n = 0;
+			break;
+		}
+		n = n * 10 + (c - '0');
+	}
+	if (n > 0) {
+		*out = n;
+		return OK;
+	}
+	ctx_clear(cx);
+	fail_issue(cx, STR("/tool/version"), STR("must be a version"));
+	return fail(cx, E_INVALID, "/tool/version must be a version");
+}
+
+static status
+read_document(struct ctx *cx, const struct json *body, struct propose_in *out)
+{
+	struct document d = { 0 };
+	struct document_tool tool = { 0 };
+	status s = json_bind(cx, renamed(cx->arena, body), document, sizeof(d), &d);
+
+	if (s == E_INVALID)
+		rename_issues(cx);
+	TRY(s);
+	TRY(bind_part(cx, "tool", d.tool, document_tool, sizeof(tool), &tool));
+	TRY(read_version(cx, tool.version, &out->tool_version));
+	out->tool = tool.name;
+	out->input = d.parameters;
+	out->domain = d.domain;
+	out->risk_level = d.risk_level;
+	out->no_approval = !d.approval_required;
+	out->idempotency_key = d.idempotency_key;
+	TRY(read_parts(cx, d.intent, d.compliance_context, "compliance_context", out));
+	return read_provenance(cx, d.provenance, out);
+}
+
+status
+wire_read(struct ctx *cx, const struct json *body, struct propose_in *out)
+{
+	struct propose_in in = { 0 };
+
+	TRY(is_document(body) ? read_document(cx, body, &in) : read_tool_form(cx, body, &in));
+	if (cx->idempotency_key.len > KEY_BYTES || !str_is_utf8(cx->idempotency_key))
+		return fail(cx, E_INVALID, "the header Idempotency-Key is too long, or not text");
+	if (cx->idempotency_key.len && in.idempotency_key.len &&
+		!str_eq(cx->idempotency_key, in.idempotency_key))
+		return fail(cx, E_INVALID, "the header Idempotency-Key and the body name different keys");
+	if (!in.idempotency_key.len)
+		in.idempotency_key = cx->idempotency_key;
+	*out = in;
+	return OK;
+}
+
+/* --- answers --- */
+
+struct answer {
+	str proposal_id, tool_call_id, token, status, tool, effect, summary, payload_hash, view_hash,
+		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id;
+	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *document, *apply;
+	int64_t tool_version, applied_version;
+};
+const struct field wire_out[] = {
+	FIELD_TEXT(struct answer, proposal_id, .need = true, .doc = "Its id."),
+	FIELD_TEXT(struct answer, tool_call_id, .need = true, .doc = "The call that asked for it."),
+	FIELD_TEXT(struct answer, token,
+		.doc = "Lets its holder apply what policy and votes allow; only for who proposed."),
+	FIELD_TEXT(struct answer, status, .need = true,
+		.doc = "pending, approved, executing, applied, failed, unknown, denied, cancelled or "
+		       "expired."),
+	FIELD_TEXT(struct answer, tool, .need = true, .doc = "The tool."),
+	FIELD_INT(struct answer, tool_version, .need = true, .doc = "Its version."),
+	FIELD_TEXT(struct answer, effect, .need = true, .doc = "read, mutate or destructive."),
+	FIELD_TEXT(struct answer, summary, .need = true, .doc = "What would happen, in one line."),
+	FIELD_JSON(struct answer, payload, .need = true, .doc = "What will be executed, exactly."),
+	FIELD_TEXT(struct answer, payload_hash, .need = true, .doc = "SHA-256 of its canonical form."),
+	FIELD_JSON(struct answer, card, .need = true, .doc = "What a person decides on."),
+	FIELD_TEXT(struct answer, view_hash, .need = true, .doc = "SHA-256 of the card; a vote names it."),
+	FIELD_JSON(struct answer, diff, .doc = "What an update changes, field by field."),
+	FIELD_JSON(struct answer, risk, .need = true, .doc = "Its level and the reasons."),
+	FIELD_JSON(struct answer, approvals, .need = true,
+		.doc = "How many are needed and there, and every vote."),
+	FIELD_JSON(struct answer, proposer, .need = true, .doc = "Who asked, and for whom."),
+	FIELD_TEXT(struct answer, created_at, .need = true, .doc = "When it was proposed."),
+	FIELD_TEXT(
+		struct answer, expires_at, .need = true, .doc = "Until when it can be decided and applied."),
+	FIELD_TEXT(struct answer, approve_url, .need = true, .doc = "Where a person decides."),
+	FIELD_JSON(struct answer, document, .doc = "The canonical proposal document."),
+	FIELD_JSON(struct answer, result, .doc = "What applying it gave, for whoever may see it."),
+	FIELD_TEXT(struct answer, error, .doc = "Why it failed, or the note of a cancellation."),
+	FIELD_TEXT(struct answer, applier_id, .doc = "Who applied it."),
+	FIELD_INT(struct answer, applied_version, .doc = "The version the change made."),
+	FIELD_TEXT(struct answer, applied_audit_id, .doc = "The change in the audit log."),
+	FIELD_TEXT(struct answer, resolved_at, .doc = "When it was resolved."),
+	FIELD_JSON(struct answer, apply, .doc = "Where it was to be applied at once and was not: why."),
+	FIELD_END,
+};
+
+static void
+out_proposer(const struct proposal *p, struct json_out *o)
+{
+	json_out_object(o, "proposer");
+	json_out_str(o, "id", p->proposer_id);
+	json_out_str(o, "kind", p->proposer_kind);
+	if (p->delegator_id.len)
+		json_out_str(o, "onBehalfOf", p->delegator_id);
+	json_out_end(o);
+}
+
+static void
+out_vote(const struct vote *v, struct json_out *o)
+{
+	json_out_object(o, NULL);
+	json_out_str(o, "personId", v->person_id);
+	json_out_str(o, "name", v->name);
+	json_out_str(o, "decision", v->decision);
+	if (v->reason.len)
+		json_out_str(o, "reason", v->reason);
+	json_out_bool(o, "viaToken", v->via_token);
+	json_out_bool(o, "counts", v->counts);
+	json_out_time(o, "at", v->voted_at);
+	json_out_end(o);
+}
+
+static status
+out_approvals(struct ctx *cx, const struct proposal *p, struct json_out *o)
+{
+	struct vote *votes;
+	size_t count;
+	int64_t valid;
+
+	TRY(row_votes(cx, p, &votes, &count, &valid));
+	json_out_object(o, "approvals");
+	json_out_int(o, "needed", p->votes_needed);
+	json_out_int(o, "valid", valid);
+	json_out_bool(o, "fourEyes", p->four_eyes);
+	json_out_array(o, "votes");
+	for (size_t i = 0; i < count; i++)
+		out_vote(&votes[i], o);
+	json_out_end(o);
+	json_out_end(o);
+	return OK;
+}
+
+static void
+out_outcome(const struct ctx *cx, const struct proposal *p, struct json_out *o)
+{
+	if (p->result.len && sight_of_result(cx, p))
+		json_out_raw(o, "result", p->result);
+	if (p->error.len)
+		json_out_str(o, "error", p->error);
+	if (p->applier_id.len)
+		json_out_str(o, "applierId", p->applier_id);
+	if (p->applied_version)
+		json_out_int(o, "appliedVersion", p->applied_version);
+	if (p->applied_audit_id.len)
+		json_out_str(o, "appliedAuditId", p->applied_audit_id);
+	if (p->resolved_at)
+		json_out_time(o, "resolvedAt", p->resolved_at);
+}
+
+/* The document as it is emitted: what was asked for, in its own names. */
+static status
+out_document(struct ctx *cx, const struct proposal *p, const struct json *card, struct json_out *o)
+{
+	const struct tool *t = tool_find(cx->tools, p->tool);
+	const struct json *says = json_get(card, STR("agentSays"));
+	struct json *from;
+
+	TRY(json_parse(cx, p->provenance, &from));
+	json_out_object(o, "document");
+	json_out_str(o, "proposal_id", p->id);
+	json_out_str(o, "proposed_by", p->proposer_id);
+	json_out_time(o, "timestamp", p->created_at);
+	json_out_str(o, "domain", t ? str_of(t->domain) : STR("operations"));
+	json_out_object(o, "tool");
+	json_out_str(o, "name", p->tool);
+	json_out_int(o, "version", p->tool_version);
+	json_out_end(o);
+	json_out_object(o, "intent");
+	json_out_value(o, "summary", json_get(says, STR("summary")));
+	json_out_value(o, "reasoning", json_get(says, STR("reasoning")));
+	json_out_end(o);
+	json_out_raw(o, "parameters", p->payload);
+	json_out_str(o, "risk_level", p->risk);
+	json_out_bool(o, "approval_required", p->votes_needed > 0);
+	json_out_object(o, "compliance_context");
+	json_out_value(o, "gdpr", json_get(from, STR("gdpr")));
+	json_out_value(o, "hipaa", json_get(from, STR("hipaa")));
+	json_out_end(o);
+	json_out_str(o, "idempotency_key", p->idempotency_key.len ? p->idempotency_key : p->id);
+	json_out_value(o, "rollback_supported", json_get(card, STR("rollbackSupported")));
+	json_out_end(o);
+	return OK;
+}
+
+static status
+out_common(struct ctx *cx, const struct proposal *p, const struct json *card, struct json_out *o)
+{
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	json_out_str(o, "proposalId", p->id);
+	json_out_str(o, "status", row_state_at(p, now_us));
+	json_out_str(o, "tool", p->tool);
+	json_out_str(o, "effect", p->effect);
+	json_out_str(o, "summary", p->summary);
+	json_out_value(o, "risk", json_get(card, STR("risk")));
+	json_out_str(o, "viewHash", p->view_hash);
+	out_proposer(p, o);
+	json_out_time(o, "createdAt", p->created_at);
+	json_out_time(o, "expiresAt", p->expires_at);
+	return OK;
+}
+
+status
+wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o)
+{
+	const struct json *diff;
+	struct json *card;
+
+	TRY(json_parse(cx, p->card, &card));
+	TRY(out_common(cx, p, card, o));
+	json_out_str(o, "toolCallId", p->tool_call_id);
+	if (token.len)
+		json_out_str(o, "token", token);
+	json_out_int(o, "toolVersion", p->tool_version);
+	json_out_raw(o, "payload", p->payload);
+	json_out_str(o, "payloadHash", p->payload_hash);
+	json_out_raw(o, "card", p->card);
+	diff = json_get(json_get(card, STR("change")), STR("diff"));
+	if (diff)
+		json_out_value(o, "diff", diff);
+	TRY(out_approvals(cx, p, o));
+	json_out_str(o, "approveUrl", arena_printf(cx->arena, "/proposals/%.*s", STR_ARG(p->id)));
+	TRY(out_document(cx, p, card, o));
+	out_outcome(cx, p, o);
+	return OK;
+}
+
+status
+wire_short(struct ctx *cx, const struct proposal *p, struct json_out *o)
+{
+	struct json *card;
+
+	if (str_eq(p->state_name, STR("tampered"))) {
+		json_out_str(o, "proposalId", p->id);
+		json_out_str(o, "status", p->state_name);
+		return OK;
+	}
+	TRY(json_parse(cx, p->card, &card));
+	return out_common(cx, p, card, o);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire: a proposal as it is spoken: the two forms of a request, and the answers. Private to core/proposal.
+ *
+ * The tool form has camelCase members; the canonical proposal document (PA-11) keeps its own snake_case and
+ * is known by its proposal_id. What neither has is refused.
+ */
+#ifndef CORE_PROPOSAL_WIRE_H
+#define CORE_PROPOSAL_WIRE_H
+
+#include "core/proposal/proposal.h"
+#include "json/out.h"
+
+/* E_INVALID with issues. Text borrows from body. */
+status wire_read(struct ctx *cx, const struct json *body, struct propose_in *out) MUST_USE;
+
+/* Members of every answer about one proposal. */
+extern const struct field wire_out[];
+
+/* All of them into the object that is open; token is left out where it is empty. Inside tx_run or db_read. */
+status wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o) MUST_USE;
+
+/* Those of a list. */
+status wire_short(struct ctx *cx, const struct proposal *p, struct json_out *o) MUST_USE;
+
+#endif
