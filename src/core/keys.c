@@ -120,9 +120,10 @@ print_line(char **at, const char *name, const unsigned char bytes[32])
 static char *
 copy_of(struct arena *a, const char *text)
 {
-	char *copy = arena_alloc(a, strlen(text) + 1);
+	size_t size = strlen(text) + 1;
+	char *copy = arena_alloc(a, size);
 
-	memcpy(copy, text, strlen(text));
+	memcpy(copy, text, size);
 	return copy;
 }
 
