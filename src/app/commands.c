@@ -259,6 +259,22 @@ load_settings(struct ctx *cx, const struct cli_call *call, char *const *env)
 	return OK;
 }
 
+/* COUNTERSIGN_FAULT arms a fault point; config refuses the variable where there are none. */
+static status
+arm_fault(struct ctx *cx, char *const *env)
+{
+	str name, value;
+
+	for (; fault_enabled() && *env; env++)
+		if (str_cut(str_of(*env), '=', &name, &value) && str_eq(name, STR("COUNTERSIGN_FAULT")) &&
+			!fault_arm(value.ptr))
+			return fail(cx, E_INVALID,
+				"COUNTERSIGN_FAULT must be NAME:N:MODE, where `countersign faults` lists the "
+				"names and "
+				"MODE is kill, fail, break or stop");
+	return OK;
+}
+
 status
 command_run(struct ctx *cx, char *const *words, char *const *env)
 {
@@ -277,7 +293,9 @@ command_run(struct ctx *cx, char *const *words, char *const *env)
 	TRY(cli_read(cx, command, flags, flags_of(command, flags), words + 1, &call));
 	if (call.help)
 		return print_command_help(cx, command);
-	if (command->where)
+	if (command->where) {
 		TRY(load_settings(cx, &call, env));
+		TRY(arm_fault(cx, env));
+	}
 	return command->run(cx, &call);
 }

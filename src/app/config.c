@@ -182,11 +182,13 @@ unknown_variable(struct ctx *cx, str name)
 		return fail(cx, E_INVALID,
 			"COUNTERSIGN_FAULT is set, but fault points are not compiled into this program; "
 			"unset it");
+	/* without what they all have in common, or all would be near */
 	for (size_t row = 0; row < SETTING_COUNT; row++)
-		nearest_try(&guess, name, config_variable(cx->arena, &settings[row]).ptr);
+		nearest_try(&guess, str_skip(name, sizeof(PREFIX) - 1),
+			config_variable(cx->arena, &settings[row]).ptr + sizeof(PREFIX) - 1);
 	if (guess.name)
-		return fail(cx, E_INVALID, "the variable %.*s is no setting; did you mean %s?", STR_ARG(name),
-			guess.name);
+		return fail(cx, E_INVALID, "the variable %.*s is no setting; did you mean " PREFIX "%s?",
+			STR_ARG(name), guess.name);
 	return fail(cx, E_INVALID, "the variable %.*s is no setting; `countersign help settings` lists them",
 		STR_ARG(name));
 }

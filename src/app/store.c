@@ -10,11 +10,19 @@
 static status
 make_directory(struct ctx *cx, str path)
 {
-	if (mkdir(arena_cstr(cx->arena, path), 0700) == 0 || errno == EEXIST)
+	const char *name = arena_cstr(cx->arena, path);
+	struct stat st;
+
+	if (mkdir(name, 0700) == 0)
 		return OK;
-	return fail(cx, E_UNAVAILABLE,
-		"the data directory %.*s cannot be made: %s; make it, or give another with --data",
-		STR_ARG(path), strerror(errno));
+	if (errno != EEXIST)
+		return fail(cx, E_UNAVAILABLE,
+			"the data directory %s cannot be made: %s; make it, or give another with --data",
+			name, strerror(errno));
+	if (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
+		return fail(cx, E_UNAVAILABLE,
+			"%s is not a directory, so it cannot hold the data; give another with --data", name);
+	return OK;
 }
 
 status

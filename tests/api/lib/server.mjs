@@ -78,6 +78,16 @@ export async function freshDatabase() {
 	return { flags: ['--database', url], url, drop: () => psql(`DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
+// A test that fails leaves its server behind: it must neither keep this process alive nor outlive it.
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+function letGo(child) {
+	running.add(child);
+	child.on('exit', () => running.delete(child));
+	for (const handle of [child, child.stdout, child.stderr]) handle.unref();
+}
+
 class Server {
 	constructor(child, database) {
 		Object.assign(this, { child, database, stdout: '', stderr: '', exited: null });
@@ -139,6 +149,7 @@ class Server {
 	}
 
 	kill(signal) {
+		this.told ||= signal === 'SIGTERM' || signal === 'SIGINT';
 		this.child.kill(signal);
 	}
 
@@ -146,9 +157,9 @@ class Server {
 		return until(() => this.exited, 'its end');
 	}
 
-	/** Asks it to stop and insists on a clean end. */
+	/** Asks it to stop (once: a second signal would force it) and insists on a clean end. */
 	async stop({ signal = 'SIGTERM' } = {}) {
-		if (!this.exited) this.kill(signal);
+		if (!this.exited && !this.told) this.kill(signal);
 		const { code, signal: by } = await this.ended();
 		await this.database.drop();
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
@@ -160,6 +171,7 @@ class Server {
 export async function startServer({ args = [], env, listen = '127.0.0.1:0', database } = {}) {
 	const own = database ?? (await freshDatabase());
 	const child = spawn(program, ['serve', '--listen', listen, ...own.flags, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+	letGo(child);
 	const server = new Server(child, database ? { drop: async () => {} } : own);
 	try {
 		await server.ready();
