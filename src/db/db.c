@@ -238,7 +238,7 @@ tx_try(struct ctx *cx, tx_fn *fn, void *arg)
 {
 	struct tx *tx = cx->tx;
 	size_t hooks;
-	status s;
+	status s, undone;
 
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
@@ -249,7 +249,9 @@ tx_try(struct ctx *cx, tx_fn *fn, void *arg)
 		s = tx->doomed;
 	tx->hook_count = hooks;
 	tx->doomed = OK;
-	TRY(doom(tx, tx->db->engine->undo(cx, tx)));
+	undone = tx->db->engine->undo(cx, tx);
+	if (undone != OK) /* what fn met broke the whole transaction: a full disk, a lost connection */
+		return doom(tx, s != OK ? s : undone);
 	return s;
 }
 

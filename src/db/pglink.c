@@ -495,6 +495,7 @@ bind_one(struct binding *b, int i, enum pgkind kind, const struct db_value *v)
 	switch (v->type) {
 	case DB_NULL:
 		b->values[i] = NULL;
+		b->formats[i] = 0;
 		return true;
 	case DB_INT:
 		(void)snprintf(b->digits[i], sizeof(b->digits[i]), "%" PRId64, v->number);

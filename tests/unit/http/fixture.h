@@ -6,6 +6,7 @@
 
 #include "../unit.h"
 
+#include "base/log.h"
 #include "base/scoped.h"
 #include "http/http.h"
 
