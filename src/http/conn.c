@@ -195,6 +195,7 @@ linger(struct http_conn *c)
 void
 http_conn_end(struct http_conn *c)
 {
+	http_stream_lost(c);
 	c->ends = true;
 	if (c->writes == 0)
 		linger(c);
@@ -469,11 +470,9 @@ drained(struct http_conn *c)
 {
 	if (c->state == HTTP_CONN_SENDING)
 		sent(c);
-	else if (c->state == HTTP_CONN_STREAMING && c->ends && !c->stream)
-		linger(c);
-	else if (c->state == HTTP_CONN_STREAMING)
+	else if (c->state == HTTP_CONN_STREAMING && c->stream)
 		http_stream_sent(c);
-	else if (c->state == HTTP_CONN_LINGERING)
+	else if (c->state == HTTP_CONN_STREAMING || c->state == HTTP_CONN_LINGERING)
 		linger(c);
 	resume(c);
 }

@@ -317,12 +317,12 @@ http_server_free(struct http_server *s)
 {
 	/* after a run all handles are closed; without one there are only our own three */
 	CHECK(!s->conns);
+	if (s->pool)
+		http_pool_free(s->pool); /* its threads call the loop until they have ended */
 	uv_walk(&s->loop, close_handle, NULL);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 	http_streams_flush(s);
 	CHECK(uv_loop_close(&s->loop) == 0);
-	if (s->pool)
-		http_pool_free(s->pool);
 	http_slots_free(s);
 	http_peers_free(s->peers);
 	http_tls_context_free(s->tls);
