@@ -348,11 +348,20 @@ config_listen(const struct config *c)
 	return (struct config_address){ host, (int)port };
 }
 
+/* 127.0.0.0/8 as an address; 127.example.org is a name and could be anywhere. */
+static bool
+is_loopback_v4(str host)
+{
+	for (size_t i = 0; i < host.len; i++)
+		if (host.ptr[i] != '.' && (host.ptr[i] < '0' || host.ptr[i] > '9'))
+			return false;
+	return str_starts(host, STR("127."));
+}
+
 bool
 config_is_loopback(str host)
 {
-	return str_starts(host, STR("127.")) || str_eq(host, STR("::1")) ||
-	       str_eq_nocase(host, STR("localhost"));
+	return is_loopback_v4(host) || str_eq(host, STR("::1")) || str_eq_nocase(host, STR("localhost"));
 }
 
 str
