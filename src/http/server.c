@@ -164,6 +164,7 @@ set_defaults(struct http_options *o)
 	o->max_connections = or_default(o->max_connections, LIMIT_HTTP_CONNECTIONS);
 	o->max_connections_per_address = or_default(o->max_connections_per_address, LIMIT_HTTP_PER_ADDRESS);
 	o->max_jobs = or_default(o->max_jobs, LIMIT_HTTP_JOBS);
+	o->stream_backlog = or_default(o->stream_backlog, LIMIT_HTTP_STREAM_BACKLOG);
 	o->head_ms = or_default(o->head_ms, LIMIT_HTTP_HEAD_SECONDS * 1000);
 	o->body_grace_ms = or_default(o->body_grace_ms, LIMIT_HTTP_BODY_GRACE_SECONDS * 1000);
 	o->idle_ms = or_default(o->idle_ms, LIMIT_HTTP_IDLE_SECONDS * 1000);

@@ -121,7 +121,7 @@ size_of_event(str event, str id, str data)
 static bool
 make_room(struct http_stream *t, size_t n)
 {
-	if (t->flying + t->len + n > LIMIT_HTTP_STREAM_BACKLOG)
+	if (t->flying + t->len + n > (size_t)t->server->o.stream_backlog)
 		return false;
 	if (t->len + n > t->room) {
 		t->room = t->len + n;

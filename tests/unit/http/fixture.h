@@ -322,8 +322,10 @@ hear_answer(struct client *c, struct got *g)
 {
 	size_t length;
 
-	if (!hear_head(c, g))
-		return false;
+	do { /* 100 Continue is no answer yet */
+		if (!hear_head(c, g))
+			return false;
+	} while (g->status == 100);
 	length = strtoul(header(g, "Content-Length"), NULL, 10);
 	assert_true(length < sizeof(g->body));
 	while (c->len < length)

@@ -351,6 +351,20 @@ a_client_that_ignores_a_refusal_still_reads_it(void **state)
 	assert_true(closed(&c));
 }
 
+static void
+a_client_that_stays_after_the_last_answer_is_closed(void **state)
+{
+	struct got g;
+
+	(void)state;
+	START(f, routes, .linger_ms = 50);
+	DIAL(c, f);
+	SAY(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" GET("/") GET("/"));
+	assert_true(hear_answer(&c, &g));
+	assert_true(closed(&c));  /* what came behind is not answered */
+	await_connections(&f, 0); /* though we keep our side open */
+}
+
 /* --- the end --- */
 
 static void
@@ -504,6 +518,7 @@ main(void)
 		cmocka_unit_test(a_client_that_resets_is_noticed_too),
 		cmocka_unit_test(a_half_closed_client_still_reads_its_answers),
 		cmocka_unit_test(a_client_that_ignores_a_refusal_still_reads_it),
+		cmocka_unit_test(a_client_that_stays_after_the_last_answer_is_closed),
 		cmocka_unit_test(a_stop_finishes_what_was_accepted),
 		cmocka_unit_test(nobody_new_is_served_after_a_stop),
 		cmocka_unit_test(after_the_drain_the_rest_is_cut_off),
