@@ -93,21 +93,29 @@ def cpu_us(pids):
     return ticks * 1e6 / os.sysconf('SC_CLK_TCK')
 
 
+def busy_us():
+    """Processor time that anybody used so far."""
+    user, nice, system, _, _, irq, softirq = map(int, pathlib.Path('/proc/stat').read_text().split()[1:8])
+    return (user + nice + system + irq + softirq) * 1e6 / os.sysconf('SC_CLK_TCK')
+
+
 def load(pid, port, path, seconds):
-    """(requests/s, server's CPU us per request)"""
+    """(requests/s, server's CPU us per request, cores that others used meanwhile)"""
     pids = family(pid)
-    before = cpu_us(pids)
+    before, all_before, children = cpu_us(pids), busy_us(), os.times()
     command = ['wrk', '-t1', f'-c{CONNECTIONS}', f'-d{seconds}s', f'http://127.0.0.1:{port}{path}']
     with pinned(CLIENT_CPU, command, stdout=subprocess.PIPE, text=True) as wrk:
         out = wrk.communicate()[0]
-    spent = cpu_us(pids) - before
+    spent, now = cpu_us(pids) - before, os.times()
+    client = (now.children_user + now.children_system - children.children_user - children.children_system) * 1e6
+    others = max(0, busy_us() - all_before - spent - client) / (seconds * 1e6)
     assert 'Non-2xx' not in out and 'Socket errors' not in out, out
     requests = int(re.search(r'(\d+) requests in', out)[1])
-    return float(re.search(r'Requests/sec:\s+([\d.]+)', out)[1]), spent / requests
+    return float(re.search(r'Requests/sec:\s+([\d.]+)', out)[1]), spent / requests, others
 
 
 def rounds(servers, count, seconds):
-    """For each server's name the list of its (requests/s, us) over the rounds; nobody is always first."""
+    """For each server's name the list of its (requests/s, us, others) over the rounds; nobody is always first."""
     results = {name: [] for name in servers}
     for name, (pid, port, path) in servers.items():
         load(pid, port, path, 1)  # warm
@@ -141,6 +149,9 @@ def compare(bench, path, goal):
     for name, values in results.items():
         rate, us = (statistics.median(v[i] for v in values) for i in (0, 1))
         print(f'{name:8}{rate:12,.0f}{us:16.2f}')
+    others = statistics.median(v[2] for values in results.values() for v in values)
+    if others > 0.2:
+        print(f'others used {others:.1f} cores meanwhile: who has more threads gets more of the rest. CPU is the fairer figure')
     ratios = [o[0] / n[0] for o, n in zip(results['ours'], results['nginx'])]
     cpu = [n[1] / o[1] for o, n in zip(results['ours'], results['nginx'])]
     print(f'ratio per round {" ".join(f"{r:.2f}" for r in ratios)}; by CPU {statistics.median(cpu):.2f}; goal {goal}')

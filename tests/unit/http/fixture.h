@@ -147,7 +147,7 @@ start(struct fixture *f, struct http_options o, const struct http_route *routes,
 	world.stream = NULL;
 	f->stopped = false;
 	o.host = "127.0.0.1";
-	o.drain_seconds = o.drain_seconds == NO_DRAIN ? 0 : 5;
+	o.drain_seconds = o.drain_seconds == NO_DRAIN ? 0 : 30;
 	o.refuse = o.refuse ? o.refuse : say_refused;
 	o.done = count_done;
 	arena_init(&f->arena, LIMIT_REQUEST_ARENA);
