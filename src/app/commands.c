@@ -34,7 +34,8 @@ app_print(struct ctx *cx, const struct buf *b)
 
 /* --- help --- */
 
-#define FLAGS_MAX (SETTING_COUNT + 8u) /* every setting, a command's own few, --help */
+#define OWN_FLAGS_MAX 8u
+#define FLAGS_MAX     (SETTINGS_MAX + OWN_FLAGS_MAX) /* every setting, a command's own few, --help */
 
 static size_t
 add_own_flags(const struct cli_command *command, const struct cli_flag **out)
@@ -44,7 +45,7 @@ add_own_flags(const struct cli_command *command, const struct cli_flag **out)
 	for (const struct cli_flag *f = command->flags; f && f->name; f++)
 		out[n++] = f;
 	out[n++] = &cli_help_flag;
-	CHECK(n <= FLAGS_MAX - SETTING_COUNT);
+	CHECK(n <= OWN_FLAGS_MAX);
 	return n;
 }
 
@@ -53,11 +54,11 @@ static status
 print_command_help(struct ctx *cx, const struct cli_command *command)
 {
 	const struct cli_flag *flags[FLAGS_MAX];
-	struct cli_group groups[SETTING_COUNT + 1] = { { "Flags", flags, add_own_flags(command, flags) } };
+	struct cli_group groups[SETTINGS_MAX + 1] = { { "Flags", flags, add_own_flags(command, flags) } };
 	size_t count = 1, used = groups[0].count;
 	struct buf b;
 
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		const struct setting *s = &settings[row];
 
 		if (!(s->where & command->where))
@@ -241,7 +242,7 @@ flags_of(const struct cli_command *command, const struct cli_flag **out)
 {
 	size_t n = add_own_flags(command, out);
 
-	for (size_t row = 0; row < SETTING_COUNT; row++)
+	for (size_t row = 0; row < setting_count; row++)
 		if (settings[row].where & command->where)
 			out[n++] = &settings[row].flag;
 	return n;

@@ -101,7 +101,7 @@ mask_database(struct arena *a, str text)
 
 #define ROW(member_) .offset = offsetof(struct config, member_)
 
-const struct setting settings[SETTING_COUNT] = {
+const struct setting settings[] = {
 	{ .flag = { "config", "FILE", "",
 		  "A file with settings: a JSON object whose keys are the names here." },
 		.group = "General",
@@ -200,3 +200,6 @@ const struct setting settings[SETTING_COUNT] = {
 		.max = LIMIT_SETTING_DRAIN_SECONDS,
 		.where = IN_SERVE },
 };
+
+const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
+_Static_assert(sizeof(settings) / sizeof(settings[0]) <= SETTINGS_MAX, "SETTINGS_MAX has room for every row");

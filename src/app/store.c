@@ -62,7 +62,7 @@ store_describe(struct ctx *cx, str *out_text)
 	str version, place = c->data;
 
 	TRY(db_engine_version(cx, &version));
-	for (size_t row = 0; postgres && row < SETTING_COUNT; row++)
+	for (size_t row = 0; postgres && row < setting_count; row++)
 		if (strcmp(settings[row].flag.name, "database") == 0)
 			place = config_shown(cx->arena, c, &settings[row]);
 	*out_text = arena_printf(cx->arena, "%s %.*s %s %.*s", postgres ? "PostgreSQL" : "SQLite",

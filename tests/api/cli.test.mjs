@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { chown, mkdir, open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -138,7 +138,8 @@ test('migrate says what it did, and the second time that there was nothing to do
 });
 
 const doctor = async (...args) => {
-	const { code, stdout, stderr } = await run(['doctor', '--json', ...args]);
+	const options = typeof args.at(-1) === 'object' ? args.pop() : {};
+	const { code, stdout, stderr } = await run(['doctor', '--json', ...args], options);
 	const report = JSON.parse(stdout);
 	return { code, stderr, ok: report.ok, checks: Object.fromEntries(report.checks.map((check) => [check.name, check])) };
 };
@@ -182,6 +183,23 @@ test('doctor fails where others may enter the data directory', async (t) => {
 	assert.equal(checks['data directory'].level, 'fail');
 	assert.match(checks['data directory'].message, /chmod 700/);
 	assert.match(stderr, /of the checks failed/);
+});
+
+test('doctor fails where the data directory is a file, or somebody else\'s', async (t) => {
+	const dir = await temporaryDirectory(t);
+	await writeFile(path.join(dir, 'file'), '');
+	assert.match((await doctor('--data', path.join(dir, 'file'))).checks['data directory'].message, /is not a directory/);
+	assert.equal((await doctor('--data', path.join(dir, 'file', 'data'))).checks['data directory'].level, 'fail');
+	if (process.getuid() !== 0) return;
+	await mkdir(path.join(dir, 'data'), { mode: 0o700 });
+	await chown(path.join(dir, 'data'), 65534, 65534);
+	assert.match((await doctor('--data', path.join(dir, 'data'))).checks['data directory'].message, /belongs to user 65534/);
+});
+
+test('doctor warns where few files may be open', async () => {
+	const { checks } = await doctor({ first: 'ulimit -n 256' });
+	assert.equal(checks['open files'].level, 'warn');
+	assert.match(checks['open files'].message, /at most 256 may be open/);
 });
 
 test('doctor fails where the database cannot be reached, or the address is not ours', async () => {

@@ -186,3 +186,25 @@ test('a second start finds what the first one made', async () => {
 	}
 	await database.drop();
 });
+
+test('server_ready is 503 when the database has gone, and the log says why', { skip: !onPostgres && 'skipped: SQLite does not go away' }, async () => {
+	const database = await freshDatabase();
+	const server = await startServer({ database });
+	assert.equal((await server.get('/readyz')).status, 200);
+	await database.drop();
+	const { status, json, headers } = await server.get('/readyz');
+	assert.equal(status, 503);
+	assert.equal(json.code, 'unavailable');
+	assert.equal((await server.get('/healthz')).status, 200);
+	const line = await until(() => server.log().find((event) => event.id === headers.get('x-request-id')), 'its log line');
+	assert.equal(line.level, 'error');
+	assert.match(line.error, /\S+ \S+/);
+	await server.stop();
+});
+
+test('a limit of open files that is too low for its settings is in the log', async (t) => {
+	const dir = path.join(await temporaryDirectory(t), 'data');
+	const { code, stderr } = await run(['serve', '--listen', '192.0.2.1:0', '--data', dir], { first: 'ulimit -n 256' });
+	assert.equal(code, 1);
+	assert.match(stderr, /event=server\.file_limit limit=256 needed=\d+/);
+});

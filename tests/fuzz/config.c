@@ -57,7 +57,7 @@ use(struct arena *a, const struct config *c)
 	(void)config_is_loopback(at.host);
 	CHECK(c->workers >= 1 && c->workers <= LIMIT_SETTING_WORKERS);
 	CHECK(c->data.len >= 1 && c->data.len <= LIMIT_SETTING_BYTES);
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		str shown = config_shown(a, c, &settings[row]);
 
 		if (settings[row].mask)
@@ -69,12 +69,12 @@ static status
 read_flags(struct ctx *cx, char *const *words, struct config *c)
 {
 	static const struct cli_command command = { .name = "serve" };
-	const struct cli_flag *flags[SETTING_COUNT + 1] = { &cli_help_flag };
+	const struct cli_flag *flags[SETTINGS_MAX + 1] = { &cli_help_flag };
 	struct cli_call call;
 
-	for (size_t row = 0; row < SETTING_COUNT; row++)
+	for (size_t row = 0; row < setting_count; row++)
 		flags[row + 1] = &settings[row].flag;
-	TRY(cli_read(cx, &command, flags, SETTING_COUNT + 1, words, &call));
+	TRY(cli_read(cx, &command, flags, setting_count + 1, words, &call));
 	return config_read_flags(cx, &call, c);
 }
 

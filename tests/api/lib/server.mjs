@@ -53,9 +53,10 @@ export async function temporaryDirectory(t) {
 
 const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
 
-/** Runs the program to its end. */
-export async function run(args, { env, cwd } = {}) {
-	const child = spawn(program, args, { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs the program to its end; `first` is a line of shell that comes before it, such as a ulimit. */
+export async function run(args, { env, cwd, first } = {}) {
+	const words = first ? ['/bin/sh', '-c', `${first}; exec "$@"`, 'sh', program, ...args] : [program, ...args];
+	const child = spawn(words[0], words.slice(1), { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 	const out = { stdout: '', stderr: '' };
 	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
 	const [code, signal] = await once(child, 'close');

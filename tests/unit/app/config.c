@@ -6,7 +6,7 @@
 static const struct setting *
 setting(const char *name)
 {
-	for (size_t row = 0; row < SETTING_COUNT; row++)
+	for (size_t row = 0; row < setting_count; row++)
 		if (strcmp(settings[row].flag.name, name) == 0)
 			return &settings[row];
 	print_error("there is no setting %s\n", name);
@@ -23,7 +23,7 @@ every_row_is_whole(void **state)
 
 	(void)state;
 	config_defaults(&c);
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		const struct setting *s = &settings[row];
 
 		assert_non_null(s->flag.name);
@@ -184,7 +184,7 @@ help_and_markdown_name_every_setting(void **state)
 	config_markdown(&markdown);
 	buf_add_char(&help, '\0');
 	buf_add_char(&markdown, '\0');
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		assert_non_null(strstr(buf_str(&help).ptr, settings[row].flag.name));
 		assert_non_null(
 			strstr(buf_str(&markdown).ptr, config_variable(&u.arena, &settings[row]).ptr));
