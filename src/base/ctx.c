@@ -11,8 +11,8 @@ ctx_init(struct ctx *cx, struct arena *a)
 	*cx = (struct ctx){ .arena = a };
 }
 
-status
-fail(struct ctx *cx, status code, const char *format, ...)
+void
+fail_describe(struct ctx *cx, status code, const char *format, ...)
 {
 	va_list args;
 
@@ -22,7 +22,6 @@ fail(struct ctx *cx, status code, const char *format, ...)
 	if (cx->error.message.len > LIMIT_ERROR_MESSAGE)
 		cx->error.message.len = LIMIT_ERROR_MESSAGE;
 	cx->error.code = code;
-	return code;
 }
 
 void

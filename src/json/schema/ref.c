@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/check.h"
 #include "base/limits.h"
 #include "json/pointer.h"
 #include "json/schema/impl.h"
@@ -308,13 +309,14 @@ status
 ref_load(struct compile *k, const struct json *doc, str uri, struct node **out_root)
 {
 	const struct json *id;
-	struct node *n;
+	struct node *n = NULL;
 	struct json *root;
 	str given;
 
 	TRY(copy(k, doc, 0, &root));
 	TRY(uri_resolve(k->cx, NOWHERE, uri, &given));
 	TRY(make_node(k, root, (struct node){ .keyword = STR("") }, &n));
+	CHECK(n != NULL);
 	id = json_get(root, STR("$id"));
 	if (id && id->type == JSON_STRING) {
 		struct resource base = { .uri = given, .vocabulary = VOCABULARY_2020 };
