@@ -107,6 +107,7 @@ static const struct op good = {
 	.path = "/notes/{id}",
 	.doc = "Gets a note.",
 	.rule = "notes.note.read",
+	.tx = OP_TX_READ,
 	.in = one_in,
 	.in_size = sizeof(struct one_in),
 	.out = one_in,
@@ -165,14 +166,17 @@ operations_that_clash_are_found(void **state)
 }
 
 static void
-only_what_is_public_may_be_called(void **state)
+an_operation_without_a_rule_can_be_called_by_nobody(void **state)
 {
 	UNIT(u);
+	struct json_out o;
+	struct buf b;
 
 	(void)state;
-	assert_status(op_allow(&u.cx, &(struct op){ .name = "x" }), E_UNAUTHENTICATED); /* zero refuses */
-	assert_status(op_allow(&u.cx, &good), E_UNAUTHENTICATED);
-	assert_status(op_allow(&u.cx, &(struct op){ .name = "x", .rule = RULE_PUBLIC }), OK);
+	buf_init(&b, &u.arena, 100);
+	json_out_init(&o, &b);
+	assert_status(op_run(&u.cx, &(struct op){ .name = "x" }, NULL, &o), E_FORBIDDEN); /* zero refuses */
+	assert_status(op_run(&u.cx, &(struct op){ .name = "x", .rule = "a.b.read" }, NULL, &o), E_FORBIDDEN);
 }
 
 static void
@@ -215,7 +219,7 @@ main(void)
 		cmocka_unit_test(every_operation_is_named_in_a_test_of_the_api),
 		cmocka_unit_test(an_incomplete_operation_is_found),
 		cmocka_unit_test(operations_that_clash_are_found),
-		cmocka_unit_test(only_what_is_public_may_be_called),
+		cmocka_unit_test(an_operation_without_a_rule_can_be_called_by_nobody),
 		cmocka_unit_test(settings_are_listed_without_secrets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
