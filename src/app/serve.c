@@ -17,6 +17,7 @@
 #include "core/event.h"
 #include "core/gate/tool.h"
 #include "core/audit/seal.h"
+#include "core/people/setup.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -189,7 +190,7 @@ say_ready(struct ctx *cx)
 	const struct app *app = cx->app;
 	struct config_address at = config_listen(&app->config);
 	bool tls = app->config.tls_certificate.len > 0, v6 = str_find(at.host, ':') < at.host.len;
-	str database, url;
+	str database, url, setup;
 	struct buf b;
 
 	TRY(store_describe(cx, &database));
@@ -204,6 +205,12 @@ say_ready(struct ctx *cx)
 				"front,\nor give --tls-certificate and --tls-key.\n"));
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
+	TRY(setup_offer(cx, &setup));
+	if (setup.len)
+		buf_printf(&b,
+			"Nobody has been set up yet. This link does it, once, within an hour:\n  "
+			"%.*s/setup#%.*s\n",
+			STR_ARG(url), STR_ARG(setup));
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);

@@ -96,6 +96,7 @@
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
 #define LIMIT_PASSWORD_LEAST  12u		   /* NIST asks for 8, 15 where it stands alone */
 #define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
+#define LIMIT_SETUP_US	      INT64_C(3600000000)  /* an hour to use the set-up link of a first start */
 #define LIMIT_EMAIL	      254u		   /* RFC 5321 */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */
