@@ -76,7 +76,7 @@
 #define LIMIT_SCHEMA_NESTING 1000u	 /* nested applications in all: bounds the stack */
 #define LIMIT_SCHEMA_BYTES   (64u * MIB) /* one compiled schema, and the scratch of one check */
 #define LIMIT_SCHEMA_LOOKUPS                                                                                 \
-	20000000u		    /* links followed while compiling: many $refs into long lists end here */
+	5000000u		    /* links followed while compiling: many $refs into long lists end here */
 #define LIMIT_SCHEMA_NAMES    1000u /* $id and anchors of one schema: they are looked up one by one */
 #define LIMIT_SCHEMA_PATTERNS 500u  /* regular expressions of one schema: each may take LIMIT_REGEX_MEMORY */
 #define LIMIT_REGEX_MEMORY    (1u * MIB) /* one compiled pattern with its caches */
