@@ -34,7 +34,8 @@ app_print(struct ctx *cx, const struct buf *b)
 
 /* --- help --- */
 
-#define FLAGS_MAX (SETTING_COUNT + 8u) /* every setting, a command's own few, --help */
+#define OWN_FLAGS_MAX 8u
+#define FLAGS_MAX     (SETTINGS_MAX + OWN_FLAGS_MAX) /* every setting, a command's own few, --help */
 
 static size_t
 add_own_flags(const struct cli_command *command, const struct cli_flag **out)
@@ -44,7 +45,7 @@ add_own_flags(const struct cli_command *command, const struct cli_flag **out)
 	for (const struct cli_flag *f = command->flags; f && f->name; f++)
 		out[n++] = f;
 	out[n++] = &cli_help_flag;
-	CHECK(n <= FLAGS_MAX - SETTING_COUNT);
+	CHECK(n <= OWN_FLAGS_MAX);
 	return n;
 }
 
@@ -53,11 +54,11 @@ static status
 print_command_help(struct ctx *cx, const struct cli_command *command)
 {
 	const struct cli_flag *flags[FLAGS_MAX];
-	struct cli_group groups[SETTING_COUNT + 1] = { { "Flags", flags, add_own_flags(command, flags) } };
+	struct cli_group groups[SETTINGS_MAX + 1] = { { "Flags", flags, add_own_flags(command, flags) } };
 	size_t count = 1, used = groups[0].count;
 	struct buf b;
 
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		const struct setting *s = &settings[row];
 
 		if (!(s->where & command->where))
@@ -286,7 +287,7 @@ flags_of(const struct cli_command *command, const struct cli_flag **out)
 {
 	size_t n = add_own_flags(command, out);
 
-	for (size_t row = 0; row < SETTING_COUNT; row++)
+	for (size_t row = 0; row < setting_count; row++)
 		if (settings[row].where & command->where)
 			out[n++] = &settings[row].flag;
 	return n;
@@ -301,6 +302,22 @@ load_settings(struct ctx *cx, const struct cli_call *call, char *const *env)
 	TRY(config_load(cx, call, env, c));
 	CHECK(log_level_of(c->log_level, &level)); /* config let nothing else in */
 	log_set_level(level);
+	return OK;
+}
+
+/* COUNTERSIGN_FAULT arms a fault point; config refuses the variable where there are none. */
+static status
+arm_fault(struct ctx *cx, char *const *env)
+{
+	str name, value;
+
+	for (; fault_enabled() && *env; env++)
+		if (str_cut(str_of(*env), '=', &name, &value) && str_eq(name, STR("COUNTERSIGN_FAULT")) &&
+			!fault_arm(value.ptr))
+			return fail(cx, E_INVALID,
+				"COUNTERSIGN_FAULT must be NAME:N:MODE, where `countersign faults` lists the "
+				"names and "
+				"MODE is kill, fail, break or stop");
 	return OK;
 }
 
@@ -322,7 +339,9 @@ command_run(struct ctx *cx, char *const *words, char *const *env)
 	TRY(cli_read(cx, command, flags, flags_of(command, flags), words + 1, &call));
 	if (call.help)
 		return print_command_help(cx, command);
-	if (command->where)
+	if (command->where) {
 		TRY(load_settings(cx, &call, env));
+		TRY(arm_fault(cx, env));
+	}
 	return command->run(cx, &call);
 }

@@ -118,7 +118,7 @@ void
 config_defaults(struct config *c)
 {
 	*c = (struct config){ 0 };
-	for (size_t i = 0; i < SETTING_COUNT; i++) {
+	for (size_t i = 0; i < setting_count; i++) {
 		const struct setting *s = &settings[i];
 		str text = str_of(s->flag.fallback);
 
@@ -135,7 +135,7 @@ status
 config_read_flags(struct ctx *cx, const struct cli_call *call, struct config *c)
 {
 	for (size_t i = 0; i < call->given_count; i++) {
-		for (size_t row = 0; row < SETTING_COUNT; row++) {
+		for (size_t row = 0; row < setting_count; row++) {
 			struct entry e = { &settings[row], FROM_FLAG, { 0 } };
 
 			if (call->given[i].flag != &settings[row].flag)
@@ -182,11 +182,13 @@ unknown_variable(struct ctx *cx, str name)
 		return fail(cx, E_INVALID,
 			"COUNTERSIGN_FAULT is set, but fault points are not compiled into this program; "
 			"unset it");
-	for (size_t row = 0; row < SETTING_COUNT; row++)
-		nearest_try(&guess, name, config_variable(cx->arena, &settings[row]).ptr);
+	/* without what they all have in common, or all would be near */
+	for (size_t row = 0; row < setting_count; row++)
+		nearest_try(&guess, str_skip(name, sizeof(PREFIX) - 1),
+			config_variable(cx->arena, &settings[row]).ptr + sizeof(PREFIX) - 1);
 	if (guess.name)
-		return fail(cx, E_INVALID, "the variable %.*s is no setting; did you mean %s?", STR_ARG(name),
-			guess.name);
+		return fail(cx, E_INVALID, "the variable %.*s is no setting; did you mean " PREFIX "%s?",
+			STR_ARG(name), guess.name);
 	return fail(cx, E_INVALID, "the variable %.*s is no setting; `countersign help settings` lists them",
 		STR_ARG(name));
 }
@@ -194,7 +196,7 @@ unknown_variable(struct ctx *cx, str name)
 static status
 read_variable(struct ctx *cx, str name, str value, struct config *c)
 {
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		struct entry e = { &settings[row], FROM_ENVIRONMENT, name };
 
 		if (str_eq(name, config_variable(cx->arena, &settings[row])))
@@ -224,7 +226,7 @@ unknown_key(struct ctx *cx, str file, str key)
 {
 	struct nearest guess = { 0 };
 
-	for (size_t row = 0; row < SETTING_COUNT; row++)
+	for (size_t row = 0; row < setting_count; row++)
 		if (!settings[row].not_in_file)
 			nearest_try(&guess, key, settings[row].flag.name);
 	if (guess.name)
@@ -234,26 +236,24 @@ unknown_key(struct ctx *cx, str file, str key)
 		STR_ARG(key), STR_ARG(file));
 }
 
-static status
-find_key(struct ctx *cx, str file, str key, const struct setting **out_setting)
+static const struct setting *
+find_key(str key)
 {
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
-		if (!settings[row].not_in_file && str_eq(key, str_of(settings[row].flag.name))) {
-			*out_setting = &settings[row];
-			return OK;
-		}
-	}
-	return unknown_key(cx, file, key);
+	for (size_t row = 0; row < setting_count; row++)
+		if (!settings[row].not_in_file && str_eq(key, str_of(settings[row].flag.name)))
+			return &settings[row];
+	return NULL;
 }
 
 static status
 read_member(struct ctx *cx, str file, const struct json *value, struct config *c)
 {
-	struct entry e = { .source = FROM_FILE };
+	struct entry e = { .setting = find_key(value->key), .source = FROM_FILE };
 	int64_t n = 0;
 	bool is_number;
 
-	TRY(find_key(cx, file, value->key, &e.setting));
+	if (!e.setting)
+		return unknown_key(cx, file, value->key);
 	e.place = arena_printf(cx->arena, "\"%s\" in %.*s", e.setting->flag.name, STR_ARG(file));
 	if (e.setting->type == SETTING_INT) {
 		is_number = value->type == JSON_NUMBER && json_to_int(value, &n);
@@ -346,11 +346,20 @@ config_listen(const struct config *c)
 	return (struct config_address){ host, (int)port };
 }
 
+/* 127.0.0.0/8 as an address; 127.example.org is a name and could be anywhere. */
+static bool
+is_loopback_v4(str host)
+{
+	for (size_t i = 0; i < host.len; i++)
+		if (host.ptr[i] != '.' && (host.ptr[i] < '0' || host.ptr[i] > '9'))
+			return false;
+	return str_starts(host, STR("127."));
+}
+
 bool
 config_is_loopback(str host)
 {
-	return str_starts(host, STR("127.")) || str_eq(host, STR("::1")) ||
-	       str_eq_nocase(host, STR("localhost"));
+	return is_loopback_v4(host) || str_eq(host, STR("::1")) || str_eq_nocase(host, STR("localhost"));
 }
 
 str

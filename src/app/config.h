@@ -49,14 +49,16 @@ struct setting {
 	bool not_in_file;
 };
 
-#define SETTING_COUNT 14u
-extern const struct setting settings[SETTING_COUNT];
+extern const struct setting settings[];
+extern const size_t setting_count;
+
+#define SETTINGS_MAX 64u /* room for the rows; settings.c does not compile with more */
 
 struct config {
 	str config, listen, data, database, keys, log_level, tls_certificate, tls_key;
 	int64_t workers, database_connections, sqlite_batch;
 	int64_t max_connections, max_connections_per_address, drain_seconds;
-	enum setting_source source[SETTING_COUNT]; /* by row */
+	enum setting_source source[SETTINGS_MAX]; /* by row */
 };
 
 /* What listen says, taken apart. An IPv6 address stands in brackets in the setting, without them here. */

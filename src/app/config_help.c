@@ -20,7 +20,7 @@ config_help(struct buf *b)
 	buf_add(b, STR("Every setting can be given as a flag, as an environment variable or in a JSON\n"
 		       "file (--config FILE). A flag beats the environment, the environment beats the\n"
 		       "file, the file beats the default.\n"));
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		const struct setting *s = &settings[row];
 
 		if (begins_group(row))
@@ -66,7 +66,7 @@ config_markdown(struct buf *b)
 		"accepted: the program says what would be, and ends with exit code 2. What a running server\n"
 		"uses, and where each value came from, is at `GET /api/v1/config`; passwords are masked.\n",
 		LIMIT_CONFIG_FILE);
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		if (begins_group(row))
 			buf_printf(b,
 				"\n## %s\n\n| name | variable | default | what it does "

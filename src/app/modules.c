@@ -11,6 +11,7 @@
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
+#include "core/people/setup.h"
 #include "core/people/team.h"
 #include "core/gate/settings.h"
 #include "core/ident/session.h"
@@ -19,6 +20,7 @@
 const struct op *const app_ops[] = {
 	server_ops,
 	document_ops,
+	setup_ops,
 	session_ops,
 	member_ops,
 	agent_ops,

@@ -18,10 +18,12 @@
 #include "core/gate/tool.h"
 #include "core/proposal/sweeper.h"
 #include "core/audit/seal.h"
+#include "core/people/setup.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -76,21 +78,37 @@ watch(void *arg)
 
 /* --- what http asks of us --- */
 
+/* One line per request. An error says its code, and where it is ours also what it was. */
 static void
-answered(const struct http_exchange *x, int64_t duration_us)
+log_answer(const struct http_exchange *x, int64_t duration_us)
 {
-	struct app *app = x->cx->app;
 	const struct op *op = rest_op_of(x->route);
 	const struct error *e = &x->cx->error;
 	bool ours = x->status >= 500;
+	struct log_field fields[10] = {
+		LOG_STR("id", x->cx->request_id),
+		LOG_STR("method", str_of(http_method_name(x->req.method))),
+		LOG_STR("path", x->req.path),
+		LOG_INT("status", x->status),
+		LOG_INT("us", duration_us),
+		LOG_STR("peer", x->req.peer),
+	};
+	size_t n = 6;
 
-	figures_count(&app->figures, x, duration_us);
-	LOG(ours ? LOG_ERROR : LOG_INFO, "http.request", LOG_STR("id", x->cx->request_id),
-		LOG_STR("method", str_of(http_method_name(x->req.method))), LOG_STR("path", x->req.path),
-		LOG_INT("status", x->status), LOG_INT("us", duration_us), LOG_STR("peer", x->req.peer),
-		LOG_STR("op", str_of(op ? op->name : "")),
-		LOG_STR("code", str_of(e->code != OK ? status_info(e->code)->code : "")),
-		LOG_STR("error", ours ? ctx_message(x->cx, e->code) : STR("")));
+	if (op)
+		fields[n++] = LOG_STR("op", str_of(op->name));
+	if (e->code != OK)
+		fields[n++] = LOG_STR("code", str_of(status_info(e->code)->code));
+	if (e->code != OK && ours)
+		fields[n++] = LOG_STR("error", ctx_message(x->cx, e->code));
+	log_write(ours ? LOG_ERROR : LOG_INFO, "http.request", fields);
+}
+
+static void
+answered(const struct http_exchange *x, int64_t duration_us)
+{
+	figures_count(&x->cx->app->figures, x, duration_us);
+	log_answer(x, duration_us);
 }
 
 /* --- start --- */
@@ -111,6 +129,16 @@ raise_file_limit(const struct config *c)
 	if (limit.rlim_cur < need)
 		LOG(LOG_WARN, "server.file_limit", LOG_INT("limit", limit.rlim_cur), LOG_INT("needed", need),
 			LOG_STR("hint", STR("raise `ulimit -n` or lower max-connections")));
+}
+
+/* Said before anything is opened, and in the system's words rather than in OpenSSL's. */
+static status
+check_readable(struct ctx *cx, const char *setting, str file)
+{
+	if (file.len && access(arena_cstr(cx->arena, file), R_OK) != 0)
+		return fail(cx, E_INVALID, "%s: %.*s cannot be read: %s", setting, STR_ARG(file),
+			strerror(errno));
+	return OK;
 }
 
 static status
@@ -163,7 +191,7 @@ say_ready(struct ctx *cx)
 	const struct app *app = cx->app;
 	struct config_address at = config_listen(&app->config);
 	bool tls = app->config.tls_certificate.len > 0, v6 = str_find(at.host, ':') < at.host.len;
-	str database, url;
+	str database, url, setup;
 	struct buf b;
 
 	TRY(store_describe(cx, &database));
@@ -178,6 +206,12 @@ say_ready(struct ctx *cx)
 				"front,\nor give --tls-certificate and --tls-key.\n"));
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
+	TRY(setup_offer(cx, &setup));
+	if (setup.len)
+		buf_printf(&b,
+			"Nobody has been set up yet. This link does it, once, within an hour:\n  "
+			"%.*s/setup#%.*s\n",
+			STR_ARG(url), STR_ARG(setup));
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);
@@ -234,6 +268,8 @@ run_serve(struct ctx *cx, const struct cli_call *call)
 
 	(void)call;
 	CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0); /* every thread made from here on inherits it */
+	TRY(check_readable(cx, "tls-certificate", cx->app->config.tls_certificate));
+	TRY(check_readable(cx, "tls-key", cx->app->config.tls_key));
 	raise_file_limit(&cx->app->config);
 	TRY(store_open(cx, true));
 	s = serve(cx);

@@ -127,7 +127,7 @@ run_config(struct ctx *cx, const void *in, struct json_out *out)
 
 	(void)in;
 	json_out_array(out, "settings");
-	for (size_t row = 0; row < SETTING_COUNT; row++) {
+	for (size_t row = 0; row < setting_count; row++) {
 		json_out_object(out, NULL);
 		json_out_str(out, "name", str_of(settings[row].flag.name));
 		json_out_str(out, "value", config_shown(cx->arena, c, &settings[row]));

@@ -61,38 +61,47 @@ is_any(str text)
 	return true;
 }
 
+static size_t
+find_last(str text, char c)
+{
+	size_t n = text.len;
+
+	while (n && text.ptr[n - 1] != c)
+		n--;
+	return n ? n - 1 : text.len;
+}
+
 /*
  * postgres://user:secret@host/name?password=secret: the user's password goes, and all of
- * the query where it speaks of one. When in doubt, more is hidden rather than less.
+ * the query. Where it is not plain what is what (an unescaped '@', '/' or '?' in a
+ * password), nothing behind the scheme is shown.
  */
 static str
 mask_database(struct arena *a, str text)
 {
-	size_t slashes = str_find(text, '/') + 2, at = text.len, colon, question;
-	str query, shown;
+	str scheme, rest, user, place, query = STR("");
+	size_t at, question;
 
-	if (!text.len)
+	if (!str_cut(text, '/', &scheme, &rest))
 		return text;
-	question = str_find(text, '?');
-	query = str_skip(text, question);
-	if (query.len)
+	rest = str_skip(rest, 1); /* the second slash; is_database has seen both */
+	at = find_last(rest, '@');
+	user = at < rest.len ? (str){ rest.ptr, at } : STR("");
+	if (str_find(user, '/') < user.len || str_find(user, '?') < user.len)
+		return arena_printf(a, "%.*s//***", STR_ARG(scheme));
+	place = at < rest.len ? str_skip(rest, at) : rest; /* begins with '@' where there is a user */
+	question = str_find(place, '?');
+	if (question < place.len)
 		query = STR("?***");
-	while (at > slashes && text.ptr[at - 1] != '@') /* the last one: a password may hold an unescaped @ */
-		at--;
-	if (at <= slashes) {
-		shown = arena_printf(a, "%.*s%.*s", (int)question, text.ptr, STR_ARG(query));
-		return shown;
-	}
-	colon = slashes + str_find((str){ text.ptr + slashes, at - 1 - slashes }, ':');
-	if (question < at) /* a '?' inside the password: everything from the password on is hidden */
-		return arena_printf(a, "%.*s:***", (int)colon, text.ptr);
-	return arena_printf(a, "%.*s%s@%.*s%.*s", (int)colon, text.ptr, colon < at - 1 ? ":***" : "",
-		(int)(question - at), text.ptr + at, STR_ARG(query));
+	place.len = question;
+	at = str_find(user, ':');
+	return arena_printf(a, "%.*s//%.*s%s%.*s%.*s", STR_ARG(scheme), (int)at, user.len ? user.ptr : "",
+		at < user.len ? ":***" : "", STR_ARG(place), STR_ARG(query));
 }
 
 #define ROW(member_) .offset = offsetof(struct config, member_)
 
-const struct setting settings[SETTING_COUNT] = {
+const struct setting settings[] = {
 	{ .flag = { "config", "FILE", "",
 		  "A file with settings: a JSON object whose keys are the names here." },
 		.group = "General",
@@ -199,3 +208,6 @@ const struct setting settings[SETTING_COUNT] = {
 		.max = LIMIT_SETTING_DRAIN_SECONDS,
 		.where = IN_SERVE },
 };
+
+const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
+_Static_assert(sizeof(settings) / sizeof(settings[0]) <= SETTINGS_MAX, "SETTINGS_MAX has room for every row");

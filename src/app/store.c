@@ -11,11 +11,19 @@
 static status
 make_directory(struct ctx *cx, str path)
 {
-	if (mkdir(arena_cstr(cx->arena, path), 0700) == 0 || errno == EEXIST)
+	const char *name = arena_cstr(cx->arena, path);
+	struct stat st;
+
+	if (mkdir(name, 0700) == 0)
 		return OK;
-	return fail(cx, E_UNAVAILABLE,
-		"the data directory %.*s cannot be made: %s; make it, or give another with --data",
-		STR_ARG(path), strerror(errno));
+	if (errno != EEXIST)
+		return fail(cx, E_UNAVAILABLE,
+			"the data directory %s cannot be made: %s; make it, or give another with --data",
+			name, strerror(errno));
+	if (stat(name, &st) != 0 || !S_ISDIR(st.st_mode))
+		return fail(cx, E_UNAVAILABLE,
+			"%s is not a directory, so it cannot hold the data; give another with --data", name);
+	return OK;
 }
 
 status
@@ -108,7 +116,7 @@ store_describe(struct ctx *cx, str *out_text)
 	str version, place = c->data;
 
 	TRY(db_engine_version(cx, &version));
-	for (size_t row = 0; postgres && row < SETTING_COUNT; row++)
+	for (size_t row = 0; postgres && row < setting_count; row++)
 		if (strcmp(settings[row].flag.name, "database") == 0)
 			place = config_shown(cx->arena, c, &settings[row]);
 	*out_text = arena_printf(cx->arena, "%s %.*s %s %.*s", postgres ? "PostgreSQL" : "SQLite",

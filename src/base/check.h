@@ -7,7 +7,7 @@
 #define BASE_CHECK_H
 
 /* Writes where and what to standard error and aborts. */
-_Noreturn void check_failed(const char *file, int line, const char *what);
+__attribute__((noreturn)) void check_failed(const char *file, int line, const char *what);
 
 #define CHECK(cond) ((cond) ? (void)0 : check_failed(__FILE__, __LINE__, #cond))
 

@@ -12,8 +12,8 @@ ctx_init(struct ctx *cx, struct arena *a)
 	*cx = (struct ctx){ .arena = a };
 }
 
-status
-fail(struct ctx *cx, status code, const char *format, ...)
+void
+fail_describe(struct ctx *cx, status code, const char *format, ...)
 {
 	va_list args;
 
@@ -24,7 +24,6 @@ fail(struct ctx *cx, status code, const char *format, ...)
 		cx->error.message.len = LIMIT_ERROR_MESSAGE;
 	cx->error.code = code;
 	cx->error.details = (str){ NULL, 0 };
-	return code;
 }
 
 void

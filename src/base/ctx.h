@@ -63,11 +63,13 @@ struct ctx {
 void ctx_init(struct ctx *cx, struct arena *a);
 
 /*
- * Fills the error slot and gives code back, so that a decision reads
+ * Fills the error slot and is its code, so that a decision reads
  * `return fail(cx, E_CONFLICT, "...")`. A second fail replaces the first.
+ * (A macro, so that compilers and analysers see that a failure is never OK.)
  */
-__attribute__((format(printf, 3, 4))) status
-fail(struct ctx *cx, status code, const char *format, ...) MUST_USE;
+#define fail(cx, code, ...) (fail_describe((cx), (code), __VA_ARGS__), (status)(code))
+__attribute__((format(printf, 3, 4))) void
+fail_describe(struct ctx *cx, status code, const char *format, ...);
 
 /* Adds an issue to the error that is being described; the caller fails with E_INVALID afterwards. */
 void fail_issue(struct ctx *cx, str path, str message);

@@ -42,10 +42,12 @@ struct field {
 	const char *const *choices; /* TEXT: the only values, NULL-terminated; NULL: any */
 };
 
+/* 0 where the member has the type that the table says; else it does not compile. */
+#define FIELD_IS(have, want) (0 * sizeof(char[__builtin_types_compatible_p(have, want) ? 1 : -1]))
 #define FIELD_OF(t, st, member, type_, ...)                                                                  \
 	{                                                                                                    \
 		.name = #member, .type = (t),                                                                \
-		.offset = offsetof(st, member) + 0 * sizeof(*(type_ *)0 = ((st *)0)->member), __VA_ARGS__    \
+		.offset = offsetof(st, member) + FIELD_IS(__typeof__(((st *)0)->member), type_), __VA_ARGS__ \
 	}
 #define FIELD_INT(st, member, ...)  FIELD_OF(FIELD_TYPE_INT, st, member, int64_t, __VA_ARGS__)
 #define FIELD_BOOL(st, member, ...) FIELD_OF(FIELD_TYPE_BOOL, st, member, bool, __VA_ARGS__)

@@ -76,7 +76,7 @@
 #define LIMIT_SCHEMA_NESTING 1000u	 /* nested applications in all: bounds the stack */
 #define LIMIT_SCHEMA_BYTES   (64u * MIB) /* one compiled schema, and the scratch of one check */
 #define LIMIT_SCHEMA_LOOKUPS                                                                                 \
-	20000000u		    /* links followed while compiling: many $refs into long lists end here */
+	5000000u		    /* links followed while compiling: many $refs into long lists end here */
 #define LIMIT_SCHEMA_NAMES    1000u /* $id and anchors of one schema: they are looked up one by one */
 #define LIMIT_SCHEMA_PATTERNS 500u  /* regular expressions of one schema: each may take LIMIT_REGEX_MEMORY */
 #define LIMIT_REGEX_MEMORY    (1u * MIB) /* one compiled pattern with its caches */
@@ -96,6 +96,7 @@
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
 #define LIMIT_PASSWORD_LEAST  12u		   /* NIST asks for 8, 15 where it stands alone */
 #define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
+#define LIMIT_SETUP_US	      INT64_C(3600000000)  /* an hour to use the set-up link of a first start */
 #define LIMIT_EMAIL	      254u		   /* RFC 5321 */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */

@@ -28,7 +28,7 @@ struct log_field {
 
 /* LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_INT("port", port)) */
 #define LOG(level, event, ...)                                                                               \
-	log_write((level), (event), (struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ .key = NULL } })
+	log_write((level), (event), (struct log_field[]){ { 0 }, ##__VA_ARGS__, { 0 } } + 1)
 
 void log_write(enum log_level level, const char *event, const struct log_field *fields);
 

@@ -33,7 +33,13 @@ authorize(struct ctx *cx, struct entry *e)
 	cx->caller = &e->caller;
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
 		return OK;
-	return caller_require(cx, &e->caller, e->op->name, needed);
+	TRY(caller_require(cx, &e->caller, e->op->name, needed));
+	/* even an agent that is admin asks for more rights by a proposal (TL-5): there is no side door */
+	if (e->caller.kind == PRINCIPAL_AGENT && e->op->effect != OP_READ &&
+		rule_guarded(str_of(e->op->rule)))
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (agents do not change this directly; propose it)",
+			e->op->name);
+	return OK;
 }
 
 static status /* inside the transaction; may run more than once */
@@ -130,7 +136,7 @@ ask(struct ctx *cx, void *arg)
 {
 	struct entry *e = arg;
 	const struct op *op = e->op;
-	struct op asked = { .name = op->name, .rule = op->rule, .tx = OP_TX_READ };
+	struct op asked = { .name = op->name, .rule = op->rule, .effect = op->effect, .tx = OP_TX_READ };
 	status s;
 
 	e->op = &asked;

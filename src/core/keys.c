@@ -21,7 +21,7 @@
  *	sign <64 hexadecimal digits: the seed>
  */
 #define FIRST_LINE "countersign-keys 1\n"
-#define FILE_BYTES (sizeof(FIRST_LINE) - 1 + 4 + 5 + 5 + 3 * 65)
+#define FILE_BYTES (sizeof(FIRST_LINE) - 1 + 4 + 5 + 5 + (size_t)3 * 65)
 
 static void
 derive(struct keys *k, const unsigned char seed[32])
@@ -105,24 +105,25 @@ keys_load(struct ctx *cx, const char *path, struct keys *out)
 
 /* --- making --- */
 
+/* One line at the front of what is left of the text. */
 static void
 print_line(char **at, const char *name, const unsigned char bytes[32])
 {
-	size_t n = strlen(name);
+	char hex[65];
 
-	memcpy(*at, name, n);
-	(void)sodium_bin2hex(*at + n, 65, bytes, 32);
-	(*at)[n + 64] = '\n';
-	*at += n + 65;
+	(void)sodium_bin2hex(hex, sizeof(hex), bytes, 32);
+	*at += snprintf(*at, strlen(name) + sizeof(hex) + 1, "%s%s\n", name, hex);
+	sodium_memzero(hex, sizeof(hex));
 }
 
 /* A copy that dirname may write to. */
 static char *
 copy_of(struct arena *a, const char *text)
 {
-	char *copy = arena_alloc(a, strlen(text) + 1);
+	size_t size = strlen(text) + 1;
+	char *copy = arena_alloc(a, size);
 
-	memcpy(copy, text, strlen(text));
+	memcpy(copy, text, size);
 	return copy;
 }
 

@@ -239,7 +239,7 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
 {
 	struct tx *tx = cx->tx;
 	size_t hooks;
-	status s;
+	status s, undone;
 
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
@@ -252,7 +252,9 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
 		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
 	tx->doomed = OK;
-	TRY(doom(tx, tx->db->engine->undo(cx, tx)));
+	undone = tx->db->engine->undo(cx, tx);
+	if (undone != OK) /* what fn met broke the whole transaction: a full disk, a lost connection */
+		return doom(tx, s != OK ? s : undone);
 	return s;
 }
 

@@ -67,10 +67,9 @@ struct db_value {
 #define TEXT(s)	   ((struct db_value){ .type = DB_TEXT, .bytes = (s) })
 #define BLOB(s)	   ((struct db_value){ .type = DB_BLOB, .bytes = (s) })
 #define NIL	   ((struct db_value){ .type = DB_NULL })
-/* The parameters of a call, as one array with its length. */
-#define DB_ARGS(...) (const struct db_value[]){ __VA_ARGS__ __VA_OPT__(, ) NIL }, DB_COUNT(__VA_ARGS__)
-#define DB_COUNT(...)                                                                                        \
-	(sizeof((const struct db_value[]){ __VA_ARGS__ __VA_OPT__(, ) NIL }) / sizeof(struct db_value) - 1)
+/* The parameters of a call, as one array with its length. The NIL before them is for calls without any. */
+#define DB_ARGS(...)  (const struct db_value[]){ NIL, ##__VA_ARGS__ } + 1, DB_COUNT(__VA_ARGS__)
+#define DB_COUNT(...) (sizeof((const struct db_value[]){ NIL, ##__VA_ARGS__ }) / sizeof(struct db_value) - 1)
 
 struct db_options {
 	const char *sqlite_dir;	  /* SQLite: the data directory (the file is countersign.db in it), or */

@@ -188,7 +188,7 @@ deliver(struct ctx *cx, const struct sql *s, struct row_sink *sink, const PGresu
 	return OK;
 }
 
-/* One result. Once something has failed (*first), rows are dropped. */
+/* One result. Once something has failed (first), rows are dropped. */
 static status
 hear(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sink, PGresult *r, status first)
 {
@@ -210,7 +210,7 @@ hear(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sin
 			return lose(cx, l);
 		l->contention |= pgerror_is_contention(r);
 		l->stale |= pgerror_is_stale(r);
-		return pgerror_fail(cx, s ? s->name : "transaction", r);
+		return pgerror_fail(cx, s->name, r);
 	}
 	if (sink && s->writes && str_to_int(str_of(PQcmdTuples(r)), &touched))
 		sink->touched = touched;
@@ -251,10 +251,11 @@ hear_sync(struct pglink *l)
 static status
 hear_queued(struct ctx *cx, struct pglink *l)
 {
+	static const struct sql command = { .name = "transaction" };
 	status first = OK;
 
 	for (; l->queued > 0; l->queued--) {
-		status heard = answer(cx, l, NULL, NULL);
+		status heard = answer(cx, l, &command, NULL);
 
 		if (first == OK)
 			first = heard;
@@ -495,6 +496,7 @@ bind_one(struct binding *b, int i, enum pgkind kind, const struct db_value *v)
 	switch (v->type) {
 	case DB_NULL:
 		b->values[i] = NULL;
+		b->formats[i] = 0;
 		return true;
 	case DB_INT:
 		(void)snprintf(b->digits[i], sizeof(b->digits[i]), "%" PRId64, v->number);

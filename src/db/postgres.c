@@ -92,23 +92,25 @@ refresh(struct ctx *cx, struct db *db, struct pglink *l)
 	return prepared && !l->complete ? pglink_prepare(cx, l) : OK;
 }
 
-/* A link that works, as far as one can know. E_BUSY: none became free; E_UNAVAILABLE: no server. */
-static status
-take(struct ctx *cx, struct db *db, struct pglink **out)
+/* A link that works, as far as one can know; or NULL and why: E_BUSY none became free, E_UNAVAILABLE no
+ * server. */
+static struct pglink *
+take(struct ctx *cx, struct db *db, status *out_why)
 {
 	struct pglink *l = wait_for_link(cx, db);
-	status s;
 
-	if (!l)
-		return fail(cx, E_BUSY, "all connections to the database are in use; nothing was changed");
-	s = refresh(cx, db, l);
-	if (s != OK) {
+	if (!l) {
+		*out_why =
+			fail(cx, E_BUSY, "all connections to the database are in use; nothing was changed");
+		return NULL;
+	}
+	*out_why = refresh(cx, db, l);
+	if (*out_why != OK) {
 		give(db->self, l);
-		return s;
+		return NULL;
 	}
 	l->contention = l->stale = false;
-	*out = l;
-	return OK;
+	return l;
 }
 
 /* --- transactions --- */
@@ -168,10 +170,11 @@ attempt(struct ctx *cx, struct tx *tx, struct pglink *l)
 static status
 transact(struct ctx *cx, struct tx *tx)
 {
-	struct pglink *l;
 	status s;
+	struct pglink *l = take(cx, tx->db, &s);
 
-	TRY(take(cx, tx->db, &l));
+	if (!l)
+		return s;
 	s = attempt(cx, tx, l);
 	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
 	if (l->lost || l->stale)
@@ -183,10 +186,11 @@ transact(struct ctx *cx, struct tx *tx)
 static status
 run_read(struct ctx *cx, struct tx *tx)
 {
-	struct pglink *l;
 	status s;
+	struct pglink *l = take(cx, tx->db, &s);
 
-	TRY(take(cx, tx->db, &l));
+	if (!l)
+		return s;
 	s = pglink_queue(cx, l, PG_BEGIN_READ);
 	if (s == OK)
 		s = tx_call(cx, tx, l);
@@ -226,7 +230,7 @@ ask_gone(struct ctx *cx, const struct tx *tx, struct pglink *l, bool *out_gone)
 static status
 pass_barrier(struct ctx *cx, struct pglink *l)
 {
-	int64_t ignored;
+	int64_t ignored = 0;
 
 	l->warned = false;
 	TRY(pglink_ask(cx, l,
@@ -238,10 +242,11 @@ pass_barrier(struct ctx *cx, struct pglink *l)
 static status
 settle_once(struct ctx *cx, struct tx *tx, bool *out_settled)
 {
-	struct pglink *l;
 	status s;
+	struct pglink *l = take(cx, tx->db, &s);
 
-	TRY(take(cx, tx->db, &l));
+	if (!l)
+		return s;
 	s = ask_gone(cx, tx, l, out_settled);
 	if (s == OK && *out_settled)
 		s = pass_barrier(cx, l);
@@ -319,7 +324,7 @@ now(struct ctx *cx, struct tx *tx, int64_t *out_us)
 static status
 set_lock_wait(struct ctx *cx, struct pglink *l, int64_t wait_ms)
 {
-	int64_t ignored;
+	int64_t ignored = 0;
 
 	return pglink_ask(cx, l,
 		"SELECT CAST(length(set_config('lock_timeout', CAST($1 AS text), true)) AS bigint)", &wait_ms,
@@ -330,7 +335,7 @@ static status
 migrate_lock(struct ctx *cx, struct tx *tx)
 {
 	const int64_t key = MIGRATE_LOCK;
-	int64_t ignored;
+	int64_t ignored = 0;
 
 	TRY(set_lock_wait(cx, tx->connection, LIMIT_PG_MIGRATE_MS));
 	TRY(pglink_ask(cx, tx->connection, "SELECT pg_advisory_xact_lock($1)", &key, 1, &ignored));
@@ -409,8 +414,8 @@ open_engine(struct ctx *cx, struct db *db, const struct db_options *options)
 			"the PostgreSQL URL cannot be read; it looks like "
 			"postgresql://user@host:5432/database");
 	db->self = make(db, options);
-	s = take(cx, db, &l);
-	if (s == OK) {
+	l = take(cx, db, &s);
+	if (l) {
 		give(db->self, l);
 	} else {
 		free_all(db->self);
@@ -435,9 +440,11 @@ close_engine(struct db *db)
 static status
 version(struct ctx *cx, struct db *db, str *out_text)
 {
-	struct pglink *l;
+	status s;
+	struct pglink *l = take(cx, db, &s);
 
-	TRY(take(cx, db, &l));
+	if (!l)
+		return s;
 	*out_text = arena_str(cx->arena, str_of(PQparameterStatus(l->conn, "server_version")));
 	give(db->self, l);
 	return OK;
@@ -447,10 +454,11 @@ static status
 prepare(struct ctx *cx, struct db *db)
 {
 	struct postgres *p = db->self;
-	struct pglink *l;
 	status s;
+	struct pglink *l = take(cx, db, &s);
 
-	TRY(take(cx, db, &l));
+	if (!l)
+		return s;
 	s = pglink_prepare(cx, l);
 	give(p, l);
 	TRY(s);

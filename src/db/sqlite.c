@@ -203,17 +203,24 @@ sqlite_transact(struct ctx *cx, struct tx *tx)
 	return writer_run(&self(tx->db)->writer, cx, tx);
 }
 
-static status
-take_reader(struct ctx *cx, struct sqlite *q, struct reader **out)
+/* An idle reader, or NULL where cx->deadline_us passed. */
+static struct reader *
+take_reader(const struct ctx *cx, struct sqlite *q)
 {
 	scoped_lock held = lock(&q->mutex);
+	struct reader *r;
 
-	while (!q->idle)
+	while (!(r = q->idle))
 		if (!wait_for(cx, &q->returned, &q->mutex))
-			return fail(cx, E_BUSY, "every connection to the database was busy for too long");
-	*out = q->idle;
-	q->idle = q->idle->next;
-	return OK;
+			return NULL;
+	q->idle = r->next;
+	return r;
+}
+
+static status
+no_reader(struct ctx *cx)
+{
+	return fail(cx, E_BUSY, "every connection to the database was busy for too long");
 }
 
 static void
@@ -247,10 +254,11 @@ static status
 sqlite_read(struct ctx *cx, struct tx *tx)
 {
 	struct sqlite *q = self(tx->db);
-	struct reader *r;
+	struct reader *r = take_reader(cx, q);
 	status s;
 
-	TRY(take_reader(cx, q, &r));
+	if (!r)
+		return no_reader(cx);
 	s = read_on(cx, tx, &r->connection);
 	return_reader(q, r);
 	return s;
@@ -280,14 +288,13 @@ prepare_readers(struct ctx *cx, struct db *db, struct sqlite *q)
 	status s = OK;
 
 	for (size_t i = 0; s == OK && i < q->reader_count; i++) {
-		struct reader *r;
+		struct reader *r = take_reader(cx, q);
 
-		s = take_reader(cx, q, &r);
-		if (s != OK)
+		s = r ? prepare_on(cx, db, &r->connection, false) : no_reader(cx);
+		if (!r)
 			break;
 		r->next = taken; /* kept until all are done, else we would meet the same one again */
 		taken = r;
-		s = prepare_on(cx, db, &r->connection, false);
 	}
 	while (taken) {
 		struct reader *next = taken->next;

@@ -31,7 +31,9 @@ enum verb {
 struct connection {
 	sqlite3 *handle;
 	sqlite3_stmt *verbs[VERB_COUNT];
-	sqlite3_stmt **statements; /* by sql->index; NULL: not prepared yet */
+	struct slot {
+		sqlite3_stmt *stmt; /* NULL: not prepared yet */
+	} * slots;		    /* by sql->index */
 	size_t statement_count;
 	struct db_value *cells; /* of the row that is being delivered */
 	int wal_frames;		/* in the log after the last commit */

@@ -151,9 +151,9 @@ connection_open(struct ctx *cx, struct connection *c, const char *path, bool wri
 	int rc;
 
 	*c = (struct connection){ .statement_count = statements };
-	c->statements = calloc(statements + 1, sizeof(*c->statements));
+	c->slots = calloc(statements + 1, sizeof(*c->slots));
 	c->cells = calloc(UINT8_MAX, sizeof(*c->cells));
-	CHECK(c->statements && c->cells);
+	CHECK(c->slots && c->cells);
 	rc = sqlite3_open_v2(path, &c->handle, flags, NULL);
 	CHECK(c->handle != NULL);
 	if (rc == SQLITE_OK)
@@ -175,9 +175,9 @@ connection_close(struct connection *c)
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		(void)sqlite3_finalize(c->verbs[i]);
 	for (size_t i = 0; i < c->statement_count; i++)
-		(void)sqlite3_finalize(c->statements[i]);
+		(void)sqlite3_finalize(c->slots[i].stmt);
 	CHECK(sqlite3_close(c->handle) == SQLITE_OK);
-	free(c->statements);
+	free(c->slots);
 	free(c->cells);
 	*c = (struct connection){ .handle = NULL };
 }
@@ -203,7 +203,7 @@ connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s)
 	sqlite3_stmt *stmt;
 	int rc;
 
-	if (c->statements[s->index])
+	if (c->slots[s->index].stmt)
 		return OK;
 	rc = sqlite3_prepare_v3(c->handle, s->sqlite, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL);
 	if (rc == SQLITE_ERROR)
@@ -216,7 +216,7 @@ connection_prepare(struct ctx *cx, struct connection *c, const struct sql *s)
 		return fail(
 			cx, E_SCHEMA, "statement %s has other columns or parameters than it says", s->name);
 	}
-	c->statements[s->index] = stmt;
+	c->slots[s->index].stmt = stmt;
 	return OK;
 }
 
@@ -302,7 +302,7 @@ connection_execute(struct ctx *cx, struct connection *c, const struct sql *s, co
 	int rc;
 
 	TRY(connection_prepare(cx, c, s));
-	stmt = c->statements[s->index];
+	stmt = c->slots[s->index].stmt;
 	rc = bind_all(stmt, s, args);
 	done = rc == SQLITE_OK ? step_all(cx, c, s, stmt, sink) : connection_fail(cx, c, rc);
 	(void)sqlite3_reset(stmt); /* says again what step said */

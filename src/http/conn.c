@@ -3,8 +3,8 @@
 #include "http/server.h"
 
 #include "base/check.h"
-#include "base/fault.h"
 #include "base/clock.h"
+#include "base/fault.h"
 
 #include <stdlib.h>
 
@@ -95,9 +95,17 @@ on_written(uv_write_t *req, int failed)
 		drained(c);
 }
 
-static void
-queue(struct http_conn *c, uv_buf_t *bufs, unsigned n, void *owned)
+/* libuv reads what it is given to write, and says so nowhere in its types. */
+static uv_buf_t
+buf_of(str s)
 {
+	return (uv_buf_t){ .base = (char *)(uintptr_t)s.ptr, .len = s.len };
+}
+
+static void
+queue(struct http_conn *c, str a, str b, void *owned)
+{
+	uv_buf_t bufs[2] = { buf_of(a), buf_of(b) };
 	struct out *o = malloc(sizeof(*o));
 
 	CHECK(o);
@@ -105,7 +113,7 @@ queue(struct http_conn *c, uv_buf_t *bufs, unsigned n, void *owned)
 	o->owned = owned;
 	o->req.data = o;
 	c->writes++;
-	if (uv_write(&o->req, socket_of(c), bufs, n, on_written) < 0) {
+	if (uv_write(&o->req, socket_of(c), bufs, b.len ? 2 : 1, on_written) < 0) {
 		c->writes--;
 		free(owned);
 		free(o);
@@ -117,8 +125,7 @@ queue(struct http_conn *c, uv_buf_t *bufs, unsigned n, void *owned)
 static bool
 send_bytes(struct http_conn *c, str a, str b, void *owned)
 {
-	uv_buf_t bufs[2] = { { .base = (char *)(uintptr_t)a.ptr, .len = a.len },
-		{ .base = (char *)(uintptr_t)b.ptr, .len = b.len } };
+	uv_buf_t bufs[2] = { buf_of(a), buf_of(b) };
 	int tried = uv_try_write(socket_of(c), bufs, b.len ? 2 : 1);
 	size_t sent = tried > 0 ? (size_t)tried : 0;
 
@@ -131,16 +138,10 @@ send_bytes(struct http_conn *c, str a, str b, void *owned)
 		free(owned);
 		return true;
 	}
-	if (sent >= a.len) {
-		bufs[0] = bufs[1];
-		bufs[0].base += sent - a.len;
-		bufs[0].len -= sent - a.len;
-		queue(c, bufs, 1, owned);
-	} else {
-		bufs[0].base += sent;
-		bufs[0].len -= sent;
-		queue(c, bufs, b.len ? 2 : 1, owned);
-	}
+	if (sent < a.len)
+		queue(c, str_skip(a, sent), b, owned);
+	else
+		queue(c, str_skip(b, sent - a.len), (str){ 0 }, owned);
 	return false;
 }
 
@@ -188,6 +189,8 @@ linger(struct http_conn *c)
 	if (c->state == HTTP_CONN_CLOSED)
 		return;
 	enter(c, HTTP_CONN_LINGERING);
+	free(c->ahead); /* nobody will answer it */
+	c->ahead = NULL;
 	if (c->eof || uv_fileno((uv_handle_t *)&c->tcp, &fd) < 0 || shutdown(fd, SHUT_WR) < 0)
 		http_conn_close(c);
 }
@@ -195,6 +198,7 @@ linger(struct http_conn *c)
 void
 http_conn_end(struct http_conn *c)
 {
+	http_stream_lost(c);
 	c->ends = true;
 	if (c->writes == 0)
 		linger(c);
@@ -469,11 +473,9 @@ drained(struct http_conn *c)
 {
 	if (c->state == HTTP_CONN_SENDING)
 		sent(c);
-	else if (c->state == HTTP_CONN_STREAMING && c->ends && !c->stream)
-		linger(c);
-	else if (c->state == HTTP_CONN_STREAMING)
+	else if (c->state == HTTP_CONN_STREAMING && c->stream)
 		http_stream_sent(c);
-	else if (c->state == HTTP_CONN_LINGERING)
+	else if (c->state == HTTP_CONN_STREAMING || c->state == HTTP_CONN_LINGERING)
 		linger(c);
 	resume(c);
 }

@@ -166,7 +166,7 @@ struct http_options {
 	const char *host;
 	int port;					  /* 0: any free one */
 	int workers;					  /* 0: LIMIT_HTTP_WORKERS */
-	int max_connections, max_connections_per_address; /* 0: LIMIT_HTTP_CONNECTIONS... */
+	int max_connections, max_connections_per_address; /* 0: LIMIT_HTTP_...; beyond: closed at once */
 	const char *tls_certificate,
 		*tls_key;  /* files (PEM); NULL: plain. Read again by http_server_reload */
 	int drain_seconds; /* how long a stop waits for what was accepted */
@@ -179,7 +179,7 @@ struct http_options {
 	/* For tests, which cannot wait that long; 0: what limits.h says. Checked at a quarter of the
 	 * smallest, at most once a second. */
 	int head_ms, body_grace_ms, idle_ms, send_ms, heartbeat_ms, linger_ms;
-	int max_jobs;
+	int max_jobs, stream_backlog;
 };
 
 struct http_server;

@@ -79,16 +79,17 @@ find(struct http_peers *p, struct http_peer_key k)
 bool
 http_peers_add(struct http_peers *p, struct http_peer_key k, int max)
 {
-	struct peer **at = find(p, k);
+	struct peer **at = find(p, k), *peer = *at;
 
-	if (*at && (*at)->count >= max)
+	if (peer && peer->count >= max)
 		return false;
-	if (!*at) {
-		*at = calloc(1, sizeof(**at));
-		CHECK(*at);
-		(*at)->key = k;
+	if (!peer) {
+		peer = calloc(1, sizeof(*peer));
+		CHECK(peer);
+		peer->key = k;
+		*at = peer;
 	}
-	(*at)->count++;
+	peer->count++;
 	return true;
 }
 
@@ -97,7 +98,8 @@ http_peers_remove(struct http_peers *p, struct http_peer_key k)
 {
 	struct peer **at = find(p, k), *gone = *at;
 
-	CHECK(gone && gone->count > 0);
+	CHECK(gone);
+	CHECK(gone->count > 0);
 	if (--gone->count > 0)
 		return;
 	*at = gone->next;

@@ -80,7 +80,8 @@ next_job(struct http_pool *p)
 	return pop(&p->waiting);
 }
 
-/* Runs j without the lock; gives back whether the owner must be woken. */
+/* Runs j, and calls the owner where j is the first one done. Comes and goes with the lock, works without it.
+ */
 static void
 run(struct http_pool *p, struct http_job *j)
 {
@@ -92,8 +93,12 @@ run(struct http_pool *p, struct http_job *j)
 	CHECK(pthread_mutex_lock(&p->lock) == 0);
 	first = !p->done.first;
 	push(&p->done, j);
-	if (first)
-		p->o.wake(p->o.arg);
+	if (!first)
+		return;
+	/* who is called needs the lock at once */
+	CHECK(pthread_mutex_unlock(&p->lock) == 0);
+	p->o.wake(p->o.arg);
+	CHECK(pthread_mutex_lock(&p->lock) == 0);
 }
 
 static void *

@@ -27,7 +27,7 @@ http_header(const struct http_exchange *x, str name)
 bool
 http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *out_value, bool *out_ok)
 {
-	str rest = str_skip(x->req.query, *at), pair = rest, name, value = { 0 };
+	str rest = str_skip(x->req.query, *at), pair, name, value = { 0 };
 	bool ok;
 
 	while (str_starts(rest, STR("&"))) {

@@ -287,12 +287,8 @@ status
 http_router_find(struct ctx *cx, const struct http_node *router, enum http_method method, str path,
 	struct http_match *out_match)
 {
-	struct search s;
+	struct search s = { .method = method, .match = out_match };
 
-	/* the arrays are filled as far as count says */
-	s.method = method;
-	s.count = s.params = 0;
-	s.match = out_match;
 	*out_match = (struct http_match){ .path = path };
 	CHECK(str_starts(path, STR("/")));
 	TRY(cut(cx, &s, path));

@@ -164,6 +164,7 @@ set_defaults(struct http_options *o)
 	o->max_connections = or_default(o->max_connections, LIMIT_HTTP_CONNECTIONS);
 	o->max_connections_per_address = or_default(o->max_connections_per_address, LIMIT_HTTP_PER_ADDRESS);
 	o->max_jobs = or_default(o->max_jobs, LIMIT_HTTP_JOBS);
+	o->stream_backlog = or_default(o->stream_backlog, LIMIT_HTTP_STREAM_BACKLOG);
 	o->head_ms = or_default(o->head_ms, LIMIT_HTTP_HEAD_SECONDS * 1000);
 	o->body_grace_ms = or_default(o->body_grace_ms, LIMIT_HTTP_BODY_GRACE_SECONDS * 1000);
 	o->idle_ms = or_default(o->idle_ms, LIMIT_HTTP_IDLE_SECONDS * 1000);
@@ -317,12 +318,12 @@ http_server_free(struct http_server *s)
 {
 	/* after a run all handles are closed; without one there are only our own three */
 	CHECK(!s->conns);
+	if (s->pool)
+		http_pool_free(s->pool); /* its threads call the loop until they have ended */
 	uv_walk(&s->loop, close_handle, NULL);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 	http_streams_flush(s);
 	CHECK(uv_loop_close(&s->loop) == 0);
-	if (s->pool)
-		http_pool_free(s->pool);
 	http_slots_free(s);
 	http_peers_free(s->peers);
 	http_tls_context_free(s->tls);

@@ -123,7 +123,7 @@ void http_conn_worked(struct http_conn *c);
 /* Sends bytes that live until they are sent; owned is freed then (may be NULL). True: they are with the
  * kernel. */
 bool http_conn_send(struct http_conn *c, str a, str b, void *owned);
-/* Nothing more will be sent: what is on its way arrives, then it closes. */
+/* The end of a stream: what is on its way arrives, then it closes. */
 void http_conn_end(struct http_conn *c);
 /* Closes c, or answers 408, where it has been too slow. */
 void http_conn_check_time(struct http_conn *c, uint64_t now_ms);

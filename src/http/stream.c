@@ -121,7 +121,7 @@ size_of_event(str event, str id, str data)
 static bool
 make_room(struct http_stream *t, size_t n)
 {
-	if (t->flying + t->len + n > LIMIT_HTTP_STREAM_BACKLOG)
+	if (t->flying + t->len + n > (size_t)t->server->o.stream_backlog)
 		return false;
 	if (t->len + n > t->room) {
 		t->room = t->len + n;
@@ -237,8 +237,6 @@ http_stream_sent(struct http_conn *c)
 	scoped_lock held = lock(&c->server->streams_lock);
 
 	c->stream->flying = 0;
-	if (c->stream->len || c->stream->closed)
-		mark(c->stream);
 }
 
 struct news {
@@ -292,10 +290,8 @@ send_news(struct http_stream *t, struct news *n)
 		if (http_conn_send(c, (str){ n->text, n->len }, (str){ 0 }, n->text))
 			landed(t, n->len);
 	}
-	if (n->closed && c->state == HTTP_CONN_STREAMING) {
-		http_stream_lost(c);
+	if (n->closed && c->state == HTTP_CONN_STREAMING)
 		http_conn_end(c);
-	}
 }
 
 void
@@ -317,7 +313,7 @@ http_stream_heartbeat(struct http_conn *c)
 {
 	uint64_t now = uv_now(&c->server->loop);
 
-	if (c->ends && !c->stream)
+	if (!c->stream) /* it has ended, and its last bytes are on their way */
 		return;
 	if (c->writes > 0 || now - c->sent_ms < (uint64_t)c->server->o.heartbeat_ms)
 		return;

@@ -253,7 +253,7 @@ static status
 take_property(struct ecma *e, bool negated, struct piece *out)
 {
 	str name, value;
-	size_t end = e->at;
+	size_t end;
 
 	if (!take(e, STR("{")))
 		return WRONG(e, "\\p needs a property's name in braces");
@@ -399,7 +399,7 @@ class_piece(struct ecma *e, struct piece *out)
 static status
 class_range(struct ecma *e)
 {
-	struct piece from, to;
+	struct piece from = { 0 }, to = { 0 };
 
 	TRY(class_piece(e, &from));
 	if (peek(e, 0) != '-' || peek(e, 1) == ']') {
@@ -479,7 +479,7 @@ close_group(struct ecma *e)
 static status
 escape(struct ecma *e)
 {
-	struct piece p;
+	struct piece p = { 0 };
 	char c = peek(e, 0);
 	uint32_t n;
 

@@ -38,8 +38,9 @@ struct schema_issues {
 /*
  * Compiles doc. The schema owns a copy of what it needs; doc may go.
  *
- * E_INVALID    not a valid schema, a $ref leads nowhere, an unsupported pattern: the issue says where
- * E_TOO_LARGE  too many subschemas
+ * E_INVALID    not a valid schema, a $ref leads nowhere or back to itself, an unsupported pattern,
+ *              multipleOf with more than 18 significant digits: the issue says where
+ * E_TOO_LARGE  more subschemas, patterns, anchors or references than limits.h allows
  */
 status schema_new(struct ctx *cx, const struct json *doc, const struct schema_options *options,
 	struct schema **out_schema) MUST_USE;
@@ -47,7 +48,7 @@ void schema_free(struct schema *s);
 
 /*
  * Checks a value. *out_issues empty: it is valid. Sentences are written for
- * a person ("must be at least 1", "is not a known property; accepted: a, b").
+ * a person ("must be at least 1", "is not a known property; known are: a, b").
  *
  * E_TOO_LARGE  checking took more than LIMIT_SCHEMA_STEPS: the answer is not known, treat as invalid
  */

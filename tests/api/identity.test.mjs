@@ -203,7 +203,38 @@ test('ID-4 admin for an agent needs an override, warns, and is on record', async
 	assert.equal(fields[0].path, '/override');
 	const minted = await created(admin.post('/api/v1/tokens', { ...wish, override: true }));
 	assert.ok(minted.warnings.some((text) => text.startsWith('WARNING')));
-	await refused(server.as(minted.token).post('/api/v1/tokens', { name: 'x' }), 403, 'forbidden', /only people mint/);
+	const root = server.as(minted.token);
+	await refused(root.post('/api/v1/tokens', { name: 'x' }), 403, 'forbidden', /only people mint/);
+	assert.equal((await root.get('/api/v1/members')).status, 200);
+	for (const change of [root.post('/api/v1/agents', { name: 'x' }), root.delete(`/api/v1/agents/${id}`), root.put('/api/v1/settings', { policy: {} }), root.post('/api/v1/roles', { name: 'x' })])
+		await refused(change, 403, 'forbidden', /propose it/); // TL-5: no side door, whatever its level
+	const { entries } = (await admin.get('/api/v1/orgs/default/audit?action=token.minted&limit=1')).json;
+	const entry = JSON.stringify((await admin.get(`/api/v1/orgs/default/audit/${entries[0].id}`)).json);
+	assert.match(entry, /WARNING/);
+});
+
+test('ID-6 every change of rights is on record, and no secret is', async () => {
+	const count = async (action) => (await admin.get(`/api/v1/orgs/default/audit?action=${action}&limit=200`)).json.entries.length;
+	const did = {
+		'principal.created': () => agent('Recorded'),
+		'token.minted': () => admin.post('/api/v1/tokens', { name: 'recorded' }),
+		'role.created': () => admin.post('/api/v1/roles', { name: 'recorded', rules: [] }),
+		'team.changed': () => admin.post('/api/v1/teams', { name: 'recorded' }),
+		'settings.changed': () => admin.put('/api/v1/settings', { policy: {} }),
+		'session.started': () => server.post('/api/v1/session', { email: 'admin@localhost', password: server.first.adminPassword }),
+	};
+	for (const [action, act] of Object.entries(did)) {
+		const before_ = await count(action);
+		const { text = '' } = await act();
+		assert.equal(await count(action), before_ + 1, action);
+		const [latest] = (await admin.get(`/api/v1/orgs/default/audit?action=${action}&limit=1`)).json.entries;
+		const whole = (await admin.get(`/api/v1/orgs/default/audit/${latest.id}`)).text;
+		for (const secret of text.match(/cs_[a-z]+_\w{49}/g) ?? []) assert.ok(!whole.includes(secret.slice(7, 30)), action);
+		assert.ok(!whole.includes(server.first.adminPassword), action);
+	}
+	const before_ = await count('token.minted');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', rules: ['*'] }), 400, 'invalid');
+	assert.equal(await count('token.minted'), before_); // nothing happened
 });
 
 test('AP-3 a token that may vote is one’s own, for an hour, and minted by somebody who may vote', async () => {

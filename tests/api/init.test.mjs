@@ -5,7 +5,7 @@ import { copyFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { freshDatabase, init, onPostgres, run, startServer, startSetUp, temporaryDirectory } from './lib/server.mjs';
+import { behindTheBack, freshDatabase, init, onPostgres, run, startServer, startSetUp, temporaryDirectory, until } from './lib/server.mjs';
 
 const keysOf = (database) => (onPostgres ? database.flags[3] : path.join(database.dir, 'keys'));
 
@@ -63,9 +63,39 @@ test('a server whose key file does not belong to the database does not start', a
 	assert.equal((await run(['serve', '--listen', '127.0.0.1:0', ...flags])).code, 2);
 });
 
-test('a database that nobody has set up is served all the same, and lets nobody in', async () => {
+test('ID-8 a first start prints a link that sets it up, once', async () => {
 	const server = await startServer();
 	assert.equal((await server.get('/readyz')).status, 200);
 	assert.equal((await server.get('/api/v1/me')).status, 401);
+	const [, token] = await until(() => /\/setup#(cs_setup_\w{49})$/m.exec(server.stdout), 'the link');
+	const setup = (more) => server.post('/api/v1/setup', { token, email: 'ada@example.org', password: 'correct horse battery', ...more });
+	assert.equal((await setup({ token: token.replace(/.$/, (c) => (c === 'x' ? 'y' : 'x')) })).status, 401);
+	assert.equal((await setup({ token: 'x' })).status, 401);
+	assert.equal((await setup({ password: 'short' })).status, 400);
+	assert.equal((await setup({ email: 'ada' })).status, 400);
+	const answers = await Promise.all([setup(), setup(), setup()]); // exactly one wins
+	assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409]);
+	const { json } = answers.find(({ status }) => status === 201);
+	assert.equal((await server.as(json.adminToken).get('/api/v1/me')).json.email, 'ada@example.org');
+	assert.equal((await server.post('/api/v1/session', { email: 'ada@example.org', password: 'correct horse battery' })).status, 200);
+	assert.equal((await setup()).status, 409);
+	assert.ok(!server.stderr.includes(token)); // not in the log
+	await server.stop();
+});
+
+test('ID-8 the link of a first start is good for an hour', async () => {
+	let server = await startServer();
+	const before = await until(() => /#(cs_setup_\w{49})$/m.exec(server.stdout), 'the link');
+	server = await behindTheBack(server, 'UPDATE installation SET setup_until = 1');
+	const token = /#(cs_setup_\w{49})$/m.exec(server.stdout)[1];
+	const setup = (secret) => server.post('/api/v1/setup', { token: secret, email: 'a@b', password: 'correct horse battery' });
+	if (onPostgres) assert.equal((await setup(token)).status, 401);
+	else assert.equal((await setup(before[1])).status, 401); // it was started again: a new link, and the old one is void
+	await server.stop();
+});
+
+test('a server that has been set up prints no link', async () => {
+	const server = await startSetUp();
+	assert.ok(!server.stdout.includes('/setup#'));
 	await server.stop();
 });

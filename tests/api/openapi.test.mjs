@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { Validator } from '@seriousme/openapi-schema-validator';
+
 import { checkAnswer, operationOf, validate } from './lib/contract.mjs';
 import { startServer } from './lib/server.mjs';
 
@@ -21,6 +23,14 @@ test('openapi is a 3.1 document with a title, a version and a licence', () => {
 	assert.match(doc.info.version, /^\d+\.\d+\.\d+$/);
 	assert.equal(doc.info.license.identifier, 'Apache-2.0');
 	assert.deepEqual(Object.keys(doc).sort(), ['components', 'info', 'openapi', 'paths', 'servers']);
+});
+
+test('openapi is valid by the schema of the OpenAPI Initiative', async () => {
+	const { valid, errors } = await new Validator().validate(structuredClone(doc));
+	assert.ok(valid, JSON.stringify(errors, null, 2));
+	const broken = structuredClone(doc);
+	delete broken.paths['/healthz'].get.responses[200].description;
+	assert.equal((await new Validator().validate(broken)).valid, false);
 });
 
 test('openapi describes every operation wholly', () => {

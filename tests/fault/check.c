@@ -111,10 +111,7 @@ listen(struct judge *j, const char *path)
 static status
 put_own(struct ctx *cx, void *arg)
 {
-	int64_t id = *(int64_t *)arg;
-	status s = rig_put(cx, id);
-
-	return s;
+	return rig_put(cx, *(const int64_t *)arg);
 }
 
 /* Its id is one that no earlier judge took: a judge may be killed, too. */

@@ -2,7 +2,8 @@
 /*
  * httpd: the HTTP room by itself, for the crowd test and the benchmarks.
  *
- *	httpd [--port N] [--workers N] [--connections N] [--certificate FILE --key FILE]
+ *	httpd [--port N] [--workers N] [--connections N] [--idle SECONDS]
+ *	      [--certificate FILE --key FILE]
  *
  * Prints "port N" and serves until SIGTERM or SIGINT; SIGHUP reads the certificate again.
  *	GET  /inline  200 bytes of JSON from the loop
@@ -125,6 +126,7 @@ read_options(int argc, char **argv, struct http_options *o)
 		{ "port", required_argument, NULL, 'p' },
 		{ "workers", required_argument, NULL, 'w' },
 		{ "connections", required_argument, NULL, 'c' },
+		{ "idle", required_argument, NULL, 'i' },
 		{ "certificate", required_argument, NULL, 't' },
 		{ "key", required_argument, NULL, 'k' },
 		{ 0 },
@@ -138,6 +140,8 @@ read_options(int argc, char **argv, struct http_options *o)
 			o->workers = (int)strtol(optarg, NULL, 10);
 		else if (c == 'c')
 			o->max_connections = o->max_connections_per_address = (int)strtol(optarg, NULL, 10);
+		else if (c == 'i')
+			o->idle_ms = 1000 * (int)strtol(optarg, NULL, 10);
 		else if (c == 't')
 			o->tls_certificate = optarg;
 		else if (c == 'k')

@@ -8,10 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-#undef fail /* ours returns a status; cmocka's is fail_msg */
-
 #include "base/ctx.h"
+
+/* cmocka has a fail of its own; ours, from ctx.h, is the one that tests mean */
+#pragma push_macro("fail")
+#undef fail
+#include <cmocka.h>
+#undef fail
+#pragma pop_macro("fail")
+
 #include "base/limits.h"
 
 struct unit {

@@ -95,12 +95,12 @@ range_root(struct ctx *cx, const struct merkle_source *from, uint64_t start, uin
 	size_t count = 0;
 
 	CHECK(start < end);
-	while (start < end) {
+	do {
 		unsigned level = 63u - (unsigned)__builtin_clzll(end - start);
 
 		TRY(from->get(cx, from->arg, level, start >> level, &parts[count++]));
 		start += UINT64_C(1) << level;
-	}
+	} while (start < end);
 	hash = parts[--count];
 	while (count > 0)
 		merkle_node(&parts[--count], &hash, &hash);

@@ -140,7 +140,7 @@ run_list(struct ctx *cx, const void *arg, struct json_out *out)
 	const struct list_in *in = arg;
 	struct audit_filter f = filter_of(in);
 	struct audit_page page;
-	str org_id;
+	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
 	TRY(audit_list(cx, org_id, &f, &page));
@@ -204,7 +204,7 @@ run_get(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct one_in *in = arg;
 	struct audit_found found;
-	str org_id;
+	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
 	TRY(audit_get(cx, org_id, in->id, &found));
@@ -254,7 +254,7 @@ run_proof(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct one_in *in = arg;
 	struct audit_inclusion found;
-	str org_id;
+	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
 	TRY(audit_inclusion(cx, org_id, in->id, &found));
@@ -298,7 +298,7 @@ run_consistency(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct consistency_in *in = arg;
 	struct audit_consistency found;
-	str org_id;
+	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
 	TRY(audit_consistency(cx, org_id, in->from, in->to, &found));
@@ -333,7 +333,7 @@ run_checkpoint(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct org_in *in = arg;
 	struct tree_checkpoint found;
-	str org_id;
+	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
 	if (!cx->keys)
@@ -412,7 +412,7 @@ static status
 run_erase(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct erase_in *in = arg;
-	str org_id, id;
+	str org_id = { NULL, 0 }, id;
 
 	TRY(find_org(cx, in->slug, &org_id));
 	TRY(audit_erase(cx, org_id, in->subject, &id));

@@ -38,7 +38,7 @@ held_read(struct ctx *cx, const char *held_dir, str org_id, str *out_note)
 {
 	char *text;
 	ssize_t n;
-	str path;
+	str path = STR("");
 
 	TRY(path_of(cx, held_dir, org_id, &path));
 	scoped_fd fd = open(path.ptr, O_RDONLY | O_CLOEXEC);
@@ -67,7 +67,7 @@ held_write(struct ctx *cx, const char *held_dir, str org_id, str note)
 	const char *draft;
 	bool written;
 	int wrong;
-	str path;
+	str path = STR("");
 
 	TRY(path_of(cx, held_dir, org_id, &path));
 	draft = arena_printf(cx->arena, "%s.%.*s", path.ptr, STR_ARG(random_hex(cx->arena, 8))).ptr;

@@ -126,8 +126,8 @@ rule_valid(str rule)
 	return segments >= 3;
 }
 
-static bool
-is_guarded(str rule)
+bool
+rule_guarded(str rule)
 {
 	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++)
 		if (str_starts(rule, str_of(guarded[i])))
@@ -144,7 +144,7 @@ level_covers(enum level l, str rule)
 		return false;
 	if (l == LEVEL_ADMIN)
 		return true;
-	if (is_guarded(rule) && verb != VERB_READ && verb != VERB_PROPOSE)
+	if (rule_guarded(rule) && verb != VERB_READ && verb != VERB_PROPOSE)
 		return false;
 	return verbs[verb].lowest <= l;
 }

@@ -69,6 +69,9 @@ bool rule_verb(str rule, enum verb *out_verb);
  */
 bool level_covers(enum level l, str rule);
 
+/* Is it a rule about rights, policy, the server or erasure: what only admins change? */
+bool rule_guarded(str rule);
+
 /* Does the set hold the rule: by an item, by manage on it or a parent, by its level, by "*"? */
 bool rules_cover(const struct rules *set, str rule);
 

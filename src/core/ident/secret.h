@@ -16,6 +16,7 @@
 #define SECRET_KIND_AGENT   "agt"
 #define SECRET_KIND_SERVICE "svc"
 #define SECRET_KIND_SESSION "ses"
+#define SECRET_KIND_SETUP   "setup"
 
 /* A new secret of that kind. */
 str secret_new(struct arena *a, const char *kind);

@@ -149,7 +149,11 @@ load(struct ctx *cx, str id, struct row *out)
 	if (s == E_NOT_FOUND)
 		return fail(cx, E_NOT_FOUND, "there is no token with this id");
 	TRY(s);
-	return is_own(c, out) ? OK : caller_require(cx, c, "this token", needed);
+	if (is_own(c, out))
+		return OK;
+	if (c->kind != PRINCIPAL_USER)
+		return fail(cx, E_FORBIDDEN, "an agent ends only the token it comes with");
+	return caller_require(cx, c, "this token", needed);
 }
 
 /* --- list --- */

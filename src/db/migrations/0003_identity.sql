@@ -4,6 +4,9 @@
 
 -- Which key file the servers of this database share (core/keys.h); empty until the first of them starts.
 ALTER TABLE installation ADD COLUMN keys TEXT NOT NULL DEFAULT '';
+-- The set-up link of a first start, by hash, and until when it opens something.
+ALTER TABLE installation ADD COLUMN setup_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE installation ADD COLUMN setup_until BIGINT NOT NULL DEFAULT 0;
 
 CREATE TABLE org (
 	org_id TEXT NOT NULL PRIMARY KEY,

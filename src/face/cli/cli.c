@@ -52,16 +52,13 @@ unknown_flag(struct reader *r, str name)
 		r->command->name, STR_ARG(name), r->command->name);
 }
 
-static status
-find_flag(struct reader *r, str name, const struct cli_flag **out_flag)
+static const struct cli_flag *
+find_flag(const struct reader *r, str name)
 {
-	for (size_t i = 0; i < r->flag_count; i++) {
-		if (str_eq(name, str_of(r->flags[i]->name))) {
-			*out_flag = r->flags[i];
-			return OK;
-		}
-	}
-	return unknown_flag(r, name);
+	for (size_t i = 0; i < r->flag_count; i++)
+		if (str_eq(name, str_of(r->flags[i]->name)))
+			return r->flags[i];
+	return NULL;
 }
 
 static status
@@ -81,7 +78,9 @@ read_flag(struct reader *r, str word)
 	str name = word, value = { 0 };
 	bool has_value = str_cut(word, '=', &name, &value);
 
-	TRY(find_flag(r, name, &flag));
+	flag = find_flag(r, name);
+	if (!flag)
+		return unknown_flag(r, name);
 	TRY(check_once(r, flag));
 	if (!flag->value && has_value)
 		return fail(r->cx, E_INVALID, "--%s takes no value", flag->name);

@@ -57,13 +57,14 @@ struct reading {
 	struct error found; /* json_bind_text begins afresh with each text */
 };
 
+#define ISSUES (sizeof(((struct error *)0)->issues) / sizeof(struct issue))
+
 static void
 note(struct reading *r, str key, const char *message)
 {
-	ctx_clear(r->cx);
-	fail_issue(r->cx, pointer_key(r->cx->arena, STR(""), key), str_of(message));
-	if (r->found.issue_count < sizeof(r->found.issues) / sizeof(r->found.issues[0]))
-		r->found.issues[r->found.issue_count++] = r->cx->error.issues[0];
+	if (r->found.issue_count < ISSUES)
+		r->found.issues[r->found.issue_count++] =
+			(struct issue){ pointer_key(r->cx->arena, STR(""), key), str_of(message) };
 }
 
 static void
@@ -88,6 +89,7 @@ is_repeated(const struct reading *r, str key, size_t end)
 	return false;
 }
 
+/* Ends when there are as many issues as anybody will hear of: a query of a thousand names costs no more. */
 static void
 read_query(struct reading *r)
 {
@@ -95,7 +97,7 @@ read_query(struct reading *r)
 	str name, value;
 	bool ok, is_query = !op_takes_body(r->input->op);
 
-	while (http_query_next(r->x, &at, &name, &value, &ok)) {
+	while (r->found.issue_count < ISSUES && http_query_next(r->x, &at, &name, &value, &ok)) {
 		const struct field *f = is_query ? field_by_key(r->input->others, name) : NULL;
 
 		if (!ok)

@@ -77,6 +77,23 @@ CHECKER(check_items)
 	return valid;
 }
 
+static void
+report_matches(struct check *c, struct frame *f, const struct rule *r, uint64_t matches)
+{
+	if (matches < r->limit && r->limit == 1)
+		issue_add(c, f, ISSUE_OTHER, "must contain an item of the form that is asked for");
+	else if (matches < r->limit)
+		issue_add(c, f, ISSUE_OTHER,
+			"must contain at least %" PRIu64
+			" items of the form that is asked for (there are %" PRIu64 ")",
+			r->limit, matches);
+	else if (matches > r->max)
+		issue_add(c, f, ISSUE_OTHER,
+			"must contain at most %" PRIu64
+			" items of the form that is asked for (there are %" PRIu64 ")",
+			r->max, matches);
+}
+
 CHECKER(check_contains)
 {
 	struct found_list *issues = c->issues;
@@ -94,17 +111,7 @@ CHECKER(check_contains)
 		i++;
 	}
 	c->issues = issues;
-	if (matches < r->limit)
-		issue_add(c, f, ISSUE_OTHER,
-			r->limit == 1 ? "must contain an item of the form that is asked for"
-				      : "must contain at least %" PRIu64
-					" items of the form that is asked for (there are %" PRIu64 ")",
-			r->limit, matches);
-	else if (matches > r->max)
-		issue_add(c, f, ISSUE_OTHER,
-			"must contain at most %" PRIu64
-			" items of the form that is asked for (there are %" PRIu64 ")",
-			r->max, matches);
+	report_matches(c, f, r, matches);
 	return matches >= r->limit && matches <= r->max;
 }
 
@@ -257,7 +264,7 @@ check_rest(struct check *c, struct frame *f, const struct node *n, const struct 
 
 	if (n->kind != NODE_FALSE)
 		return check_child(c, f, n, member, index);
-	if (!c->issues)
+	if (!issue_wanted(c))
 		return false;
 	known = list_known(c, f->node);
 	issue_add_member(c, f, member->key, "is not a known property%s%.*s", known.len ? "; known are: " : "",

@@ -36,7 +36,7 @@ CHECKER(check_const)
 {
 	if (equals(c, f->value, r->value))
 		return true;
-	if (c->issues)
+	if (issue_wanted(c))
 		issue_add(c, f, ISSUE_CHOICE, "must be %.*s", STR_ARG(issue_value(c, r->value)));
 	return false;
 }
@@ -61,7 +61,7 @@ CHECKER(check_enum)
 	JSON_EACH (v, r->value)
 		if (equals(c, f->value, v))
 			return true;
-	if (c->issues && r->value->count)
+	if (issue_wanted(c) && r->value->count)
 		issue_add(c, f, ISSUE_CHOICE, "must be one of: %.*s", STR_ARG(list_values(c, r->value)));
 	else
 		issue_add(c, f, ISSUE_CHOICE, "is not allowed: there is no value to choose from");
@@ -81,7 +81,7 @@ compare(struct check *c, struct frame *f, const struct rule *r, int low, int hig
 	order = order < 0 ? -1 : order > 0;
 	if (order >= low && order <= high)
 		return true;
-	if (c->issues)
+	if (issue_wanted(c))
 		issue_add(c, f, ISSUE_OTHER, "must be %s %.*s", must_be, STR_ARG(issue_value(c, r->value)));
 	return false;
 }
@@ -112,7 +112,7 @@ CHECKER(check_multiple)
 		return false;
 	if (exact_is_multiple(f->value, r->value))
 		return true;
-	if (c->issues)
+	if (issue_wanted(c))
 		issue_add(c, f, ISSUE_OTHER, "must be a multiple of %.*s", STR_ARG(issue_value(c, r->value)));
 	return false;
 }
@@ -155,7 +155,7 @@ CHECKER(check_pattern)
 		return false;
 	if (regex_find(r->regex, f->value->text))
 		return true;
-	if (c->issues)
+	if (issue_wanted(c))
 		issue_add(
 			c, f, ISSUE_OTHER, "must match the pattern %.*s", STR_ARG(issue_value(c, r->value)));
 	return false;

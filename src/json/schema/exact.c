@@ -61,6 +61,7 @@ exact_is_multiple(const struct json *n, const struct json *by)
 		return true;
 	while (decimal_next(&digits, &digit))
 		divisor = divisor * 10 + (uint64_t)digit;
+	CHECK(divisor > 0);
 	/*
 	 * Does the divisor divide a's digits times 10^tens? With tens below 0 it cannot: the digits do
 	 * not end in 0. More than 60 tens do not help: the divisor, below 2^60, has no more twos or

@@ -120,6 +120,7 @@ struct schema {
 struct place {
 	struct json json;
 	struct node *node;
+	const struct json **sorted; /* its members, once a pointer has led through it */
 };
 
 struct compile {
@@ -268,7 +269,9 @@ void seen_mark(struct seen *s, size_t index);
 void seen_mark_first(struct seen *s, size_t count);
 bool seen_has(const struct seen *s, size_t index);
 
-/* Adds an issue at f's value, or at its member or item. Costs nothing where nobody asks for issues. */
+/* Is there somebody who asks for issues, and room for one more? */
+bool issue_wanted(const struct check *c);
+/* Adds an issue at f's value, or at its member or item. Costs nothing where none is wanted. */
 __attribute__((format(printf, 4, 5))) void
 issue_add(struct check *c, const struct frame *f, enum issue_kind kind, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void

@@ -3,7 +3,9 @@
 #include "json/pointer.h"
 #include "json/schema/impl.h"
 
-#define SHOWN_BYTES 80 /* of one value in a sentence */
+#define SHOWN_BYTES	 80   /* of one value in a sentence */
+#define STEPS_PER_ISSUE	 500  /* sentences take memory until the request ends: a bomb must not make many */
+#define STEPS_PER_CHOICE 2000 /* two lists of them */
 
 /* --- where --- */
 
@@ -83,13 +85,13 @@ add(struct found_list *list, struct found one)
 		list->items[list->count++] = one;
 }
 
-static bool
-wants_more(const struct check *c)
+bool
+issue_wanted(const struct check *c)
 {
 	return c->issues && c->issues->count < LIMIT_SCHEMA_ISSUES && !c->stopped;
 }
 
-static void
+__attribute__((format(printf, 5, 0))) static void
 add_printed(struct check *c, const struct frame *f, const str *member, enum issue_kind kind,
 	const char *format, va_list args)
 {
@@ -99,6 +101,7 @@ add_printed(struct check *c, const struct frame *f, const str *member, enum issu
 	if (one.message.len > LIMIT_ERROR_MESSAGE)
 		one.message.len = LIMIT_ERROR_MESSAGE;
 	add(c->issues, one);
+	(void)check_charge(c, STEPS_PER_ISSUE);
 }
 
 void
@@ -106,7 +109,7 @@ issue_add(struct check *c, const struct frame *f, enum issue_kind kind, const ch
 {
 	va_list args;
 
-	if (!wants_more(c))
+	if (!issue_wanted(c))
 		return;
 	va_start(args, format);
 	add_printed(c, f, NULL, kind, format, args);
@@ -118,7 +121,7 @@ issue_add_member(struct check *c, const struct frame *f, str name, const char *f
 {
 	va_list args;
 
-	if (!wants_more(c))
+	if (!issue_wanted(c))
 		return;
 	va_start(args, format);
 	add_printed(c, f, &name, ISSUE_OTHER, format, args);
@@ -144,7 +147,7 @@ issue_add_types(struct check *c, const struct frame *f, uint32_t types)
 	struct found one = { .kind = ISSUE_TYPE, .types = types };
 	struct buf b;
 
-	if (!wants_more(c))
+	if (!issue_wanted(c))
 		return;
 	buf_init(&b, c->cx->arena, LIMIT_ERROR_MESSAGE);
 	buf_add(&b, STR("must be "));
@@ -159,6 +162,7 @@ issue_add_types(struct check *c, const struct frame *f, uint32_t types)
 	one.path = path_of(c, f, NULL);
 	one.message = buf_str(&b);
 	add(c->issues, one);
+	(void)check_charge(c, STEPS_PER_ISSUE);
 }
 
 /* --- which branch came closest --- */
@@ -223,10 +227,12 @@ issue_add_closest(struct check *c, struct frame *f, const struct rule *r)
 	size_t best_distance = SIZE_MAX;
 	uint32_t types = 0;
 	bool all_types = true;
-	str path = path_of(c, f, NULL);
+	str path;
 
-	if (!wants_more(c) || !new_list(c, &best) || !new_list(c, &one))
+	if (!issue_wanted(c) || !check_charge(c, STEPS_PER_CHOICE) || !new_list(c, &best) ||
+		!new_list(c, &one))
 		return;
+	path = path_of(c, f, NULL);
 	for (uint32_t i = 0; i < r->count && !c->stopped; i++) {
 		gather(c, f, r->entries[i].node, &one);
 		all_types = only_types(&one, path, &types) && all_types;

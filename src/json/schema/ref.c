@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/check.h"
 #include "base/limits.h"
 #include "json/pointer.h"
 #include "json/schema/impl.h"
@@ -308,13 +309,14 @@ status
 ref_load(struct compile *k, const struct json *doc, str uri, struct node **out_root)
 {
 	const struct json *id;
-	struct node *n;
+	struct node *n = NULL;
 	struct json *root;
 	str given;
 
 	TRY(copy(k, doc, 0, &root));
 	TRY(uri_resolve(k->cx, NOWHERE, uri, &given));
 	TRY(make_node(k, root, (struct node){ .keyword = STR("") }, &n));
+	CHECK(n != NULL);
 	id = json_get(root, STR("$id"));
 	if (id && id->type == JSON_STRING) {
 		struct resource base = { .uri = given, .vocabulary = VOCABULARY_2020 };
@@ -355,6 +357,68 @@ find_or_load(struct compile *k, str uri, struct resource **out)
 	return OK;
 }
 
+/* A pointer's token without its escapes; false where a ~ stands for nothing. */
+static bool
+unescape(struct arena *a, str token, str *out_name)
+{
+	char *to = arena_try_bytes(a, token.len);
+	size_t n = 0;
+
+	for (size_t i = 0; to && i < token.len; i++) {
+		char c = token.ptr[i];
+		if (c == '~') {
+			c = ++i < token.len ? token.ptr[i] : '\0';
+			if (c != '0' && c != '1')
+				return false;
+			c = c == '0' ? '~' : '/';
+		}
+		to[n++] = c;
+	}
+	*out_name = (str){ to, n };
+	return to != NULL;
+}
+
+/* The member called name. Large objects, like $defs, are sorted at the first question. */
+static status
+find_member(struct compile *k, const struct json *object, str name, const struct json **out)
+{
+	struct place *p = place_of(object);
+	size_t low = 0, high = object->count;
+
+	*out = NULL;
+	if (!p->sorted)
+		p->sorted = json_sorted(k->arena, object);
+	TRY(COMPILE_ROOM(k, p->sorted));
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = json_key_cmp(name, p->sorted[middle]->key);
+		if (order == 0) {
+			*out = p->sorted[middle];
+			return OK;
+		}
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return OK;
+}
+
+/* One step of a pointer; token begins with its slash. */
+static status
+follow_token(struct compile *k, const struct json *from, str token, const struct json **out)
+{
+	str name;
+
+	*out = NULL;
+	if (from->type != JSON_OBJECT) {
+		TRY(charge(k, from->count));
+		*out = pointer_get(k->cx->arena, from, token);
+		return OK;
+	}
+	return unescape(k->cx->arena, str_skip(token, 1), &name) ? find_member(k, from, name, out) : OK;
+}
+
 /* Follows a JSON Pointer from r; *out stays NULL where it leads nowhere. */
 static status
 follow_pointer(struct compile *k, struct resource *r, str pointer, struct node **out)
@@ -365,8 +429,7 @@ follow_pointer(struct compile *k, struct resource *r, str pointer, struct node *
 	TRY(copy_str(k, str_skip(pointer, 1), &like.keyword));
 	while (at && pointer.len) {
 		size_t end = 1 + str_find(str_skip(pointer, 1), '/');
-		TRY(charge(k, at->count + 1u));
-		at = pointer_get(k->cx->arena, at, (str){ pointer.ptr, end });
+		TRY(follow_token(k, at, (str){ pointer.ptr, end }, &at));
 		pointer = str_skip(pointer, end);
 		if (at && place_of(at)->node)
 			r = place_of(at)->node->resource;

@@ -52,7 +52,7 @@ schema_free(struct schema *s)
 status
 compile_against(struct compile *k, const struct node *n, const struct json *meta, str uri)
 {
-	struct schema_issues issues;
+	struct schema_issues issues = { 0 };
 	struct schema *s;
 	status done;
 

@@ -53,9 +53,10 @@ export async function temporaryDirectory(t) {
 
 const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
 
-/** Runs the program to its end. */
-export async function run(args, { env, cwd } = {}) {
-	const child = spawn(program, args, { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs the program to its end; `first` is a line of shell that comes before it, such as a ulimit. */
+export async function run(args, { env, cwd, first } = {}) {
+	const words = first ? ['/bin/sh', '-c', `${first}; exec "$@"`, 'sh', program, ...args] : [program, ...args];
+	const child = spawn(words[0], words.slice(1), { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 	const out = { stdout: '', stderr: '' };
 	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
 	const [code, signal] = await once(child, 'close');
@@ -80,6 +81,16 @@ export async function freshDatabase() {
 	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, drop };
 }
 
+// A test that fails leaves its server behind: it must neither keep this process alive nor outlive it.
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+function letGo(child) {
+	running.add(child);
+	child.on('exit', () => running.delete(child));
+	for (const handle of [child, child.stdout, child.stderr]) handle.unref();
+}
+
 class Server {
 	constructor(child, database) {
 		Object.assign(this, { child, database, stdout: '', stderr: '', exited: null });
@@ -95,6 +106,7 @@ class Server {
 		}, 'the ready line');
 		this.url = line[1];
 		this.port = Number(new URL(this.url).port);
+		if (this.url.startsWith('https:')) return; // a test of TLS brings its own client
 		this.openapi = (await this.request('GET', '/openapi.json', { check: false })).json;
 	}
 
@@ -154,6 +166,7 @@ class Server {
 	}
 
 	kill(signal) {
+		this.told ||= signal === 'SIGTERM' || signal === 'SIGINT';
 		this.child.kill(signal);
 	}
 
@@ -161,9 +174,9 @@ class Server {
 		return until(() => this.exited, 'its end');
 	}
 
-	/** Asks it to stop and insists on a clean end. */
+	/** Asks it to stop (once: a second signal would force it) and insists on a clean end. */
 	async stop({ signal = 'SIGTERM', keep = false } = {}) {
-		if (!this.exited) this.kill(signal);
+		if (!this.exited && !this.told) this.kill(signal);
 		const { code, signal: by } = await this.ended();
 		if (!keep) await this.database.drop();
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
@@ -207,6 +220,7 @@ export async function startSetUp(options = {}) {
 export async function startServer({ args = [], env, listen = '127.0.0.1:0', database } = {}) {
 	const own = database ?? (await freshDatabase());
 	const child = spawn(program, ['serve', '--listen', listen, ...own.flags, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+	letGo(child);
 	const server = new Server(child, database ? { drop: async () => {} } : own);
 	try {
 		await server.ready();

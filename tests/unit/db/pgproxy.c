@@ -34,6 +34,7 @@ struct pgproxy {
 	enum pgproxy_action action;
 	char needle[64];
 	size_t needle_len;
+	int nth; /* how many messages with the needle are still to come, the last of them counts */
 
 	/* the thread's own */
 	struct pair pairs[PAIRS];
@@ -125,7 +126,7 @@ fire(struct pgproxy *p, const char *bytes, size_t len)
 {
 	scoped_lock held = lock(&p->mutex);
 
-	if (p->action == PGPROXY_NONE || !memmem(bytes, len, p->needle, p->needle_len))
+	if (p->action == PGPROXY_NONE || !memmem(bytes, len, p->needle, p->needle_len) || --p->nth > 0)
 		return PGPROXY_NONE;
 	enum pgproxy_action action = p->action;
 	p->action = PGPROXY_NONE;
@@ -332,6 +333,18 @@ pgproxy_arm(struct pgproxy *p, enum pgproxy_action action, const char *needle, s
 	memcpy(p->needle, needle, len);
 	p->needle_len = len;
 	p->action = action;
+	p->nth = 1;
+	p->fired = false;
+}
+
+void
+pgproxy_arm_nth(struct pgproxy *p, enum pgproxy_action action, int nth)
+{
+	scoped_lock held = lock(&p->mutex);
+
+	p->needle_len = 0;
+	p->action = action;
+	p->nth = nth;
 	p->fired = false;
 }
 

@@ -33,6 +33,9 @@ int pgproxy_port(const struct pgproxy *p);
 
 void pgproxy_arm(struct pgproxy *p, enum pgproxy_action action, const char *needle, size_t len);
 
+/* The same for the n-th message from now on, whatever it says. */
+void pgproxy_arm_nth(struct pgproxy *p, enum pgproxy_action action, int nth);
+
 /* Has the armed action been set off? */
 bool pgproxy_fired(struct pgproxy *p);
 

@@ -492,6 +492,90 @@ a_probe_that_fails_leaves_it_unknown(void **state)
 	assert_int_equal(j.hooks, 0);
 }
 
+/* A whole life: connect, migrate, prepare, write, read. Something on the way may fail; nothing may lie. */
+static void
+live(struct world *w, struct job *j, status *out_result)
+{
+	struct db_options o = { .postgres_url = w->url, .connections = 1, .catalog = &catalog };
+	struct number found = { -1 };
+	struct ctx *cx = &w->u.cx;
+	int applied;
+
+	*out_result = db_open(cx, &o, &cx->db);
+	if (*out_result != OK)
+		return;
+	*out_result = db_migrate(cx, &applied);
+	if (*out_result == OK)
+		*out_result = db_prepare(cx);
+	if (*out_result == OK)
+		*out_result = tx_run_probed(cx, add_with_hook, j, probe);
+	if (*out_result == OK && db_read(cx, count_items, &found) == OK)
+		assert_true(found.n >= 1);
+	db_close(cx->db);
+}
+
+static void
+cut_at_every_message(struct world *w, enum pgproxy_action action, int64_t base)
+{
+	int64_t expected = items(w);
+	bool fired = true;
+
+	for (int n = 1; fired; n++) {
+		struct job j = { .id = base + n };
+		status result;
+
+		pgproxy_arm_nth(w->proxy, action, n);
+		live(w, &j, &result);
+		fired = pgproxy_fired(w->proxy);
+		pgproxy_arm_nth(w->proxy, PGPROXY_NONE, 1);
+		w->u.cx.db = w->db;
+		assert_true(result == OK || result == E_UNAVAILABLE);
+		assert_int_equal(j.hooks, result == OK);
+		expected += result == OK;
+		assert_int_equal(items(w), expected);
+		arena_reset(&w->u.arena);
+		assert_true(n < 200);
+	}
+}
+
+static void
+any_message_may_be_the_last_one(void **state)
+{
+	struct world *w = *state;
+
+	cut_at_every_message(w, PGPROXY_CUT, 1000);
+	cut_at_every_message(w, PGPROXY_CUT_ANSWER, 2000);
+}
+
+static void
+migrations_survive_a_cut_at_any_message(void **state)
+{
+	struct world *w = *state;
+	struct db_options o = { .postgres_url = w->url, .connections = 1, .catalog = &catalog };
+	struct ctx *cx = &w->u.cx;
+	bool fired = true;
+
+	for (int n = 1; fired; n++) {
+		status result;
+		int applied;
+
+		admin(w->direct, "SET client_min_messages = warning; DROP SCHEMA public CASCADE; CREATE "
+				 "SCHEMA public");
+		assert_status(db_open(cx, &o, &cx->db), OK);
+		pgproxy_arm_nth(w->proxy, n % 2 ? PGPROXY_CUT : PGPROXY_CUT_ANSWER, n);
+		result = db_migrate(cx, &applied);
+		fired = pgproxy_fired(w->proxy);
+		pgproxy_arm_nth(w->proxy, PGPROXY_NONE, 1);
+		assert_true(result == OK || result == E_UNAVAILABLE || result == E_COMMIT_UNKNOWN);
+		assert_status(db_migrate(cx, &applied), OK); /* goes on from wherever that was */
+		assert_status(db_prepare(cx), OK);
+		db_close(cx->db);
+		cx->db = w->db;
+		arena_reset(&w->u.arena);
+		assert_true(n < 200);
+	}
+}
+
 /* --- faults --- */
 
 static void
@@ -1216,6 +1300,8 @@ main(void)
 		ON_SERVER(connection_lost_after_the_answer_changes_nothing),
 		ON_SERVER(warning_at_commit_is_unknown),
 		ON_SERVER(a_probe_that_fails_leaves_it_unknown),
+		ON_SERVER(any_message_may_be_the_last_one),
+		ON_SERVER(migrations_survive_a_cut_at_any_message),
 		ON_SERVER(every_fault_point_leaves_all_or_nothing),
 		ON_SERVER(serialization_failures_are_run_again),
 		ON_SERVER(too_many_serialization_failures_are_busy),

@@ -147,7 +147,7 @@ start(struct fixture *f, struct http_options o, const struct http_route *routes,
 	world.stream = NULL;
 	f->stopped = false;
 	o.host = "127.0.0.1";
-	o.drain_seconds = o.drain_seconds == NO_DRAIN ? 0 : 5;
+	o.drain_seconds = o.drain_seconds == NO_DRAIN ? 0 : 30;
 	o.refuse = o.refuse ? o.refuse : say_refused;
 	o.done = count_done;
 	arena_init(&f->arena, LIMIT_REQUEST_ARENA);
@@ -322,8 +322,10 @@ hear_answer(struct client *c, struct got *g)
 {
 	size_t length;
 
-	if (!hear_head(c, g))
-		return false;
+	do { /* 100 Continue is no answer yet */
+		if (!hear_head(c, g))
+			return false;
+	} while (g->status == 100);
 	length = strtoul(header(g, "Content-Length"), NULL, 10);
 	assert_true(length < sizeof(g->body));
 	while (c->len < length)

@@ -124,13 +124,13 @@ a_client_that_takes_nothing_is_cut_off(void **state)
 }
 
 static void
-a_slow_taker_that_moves_gets_everything(void **state)
+a_large_answer_arrives_whole_and_in_order(void **state)
 {
 	size_t all = 0;
 	struct got g;
 
 	(void)state;
-	START(f, routes, .send_ms = 1000);
+	START(f, routes);
 	DIAL(c, f);
 	SAY(c, GET("/much") GET("/"));
 	assert_true(hear_head(&c, &g));
@@ -163,7 +163,7 @@ five_hundred_slow_clients_do_not_delay_a_good_one(void **state)
 		print_message("skipped: only %lu descriptors\n", (unsigned long)r.rlim_max);
 		skip();
 	}
-	START(f, routes, .drain_seconds = NO_DRAIN);
+	START(f, routes, .drain_seconds = NO_DRAIN, .head_ms = 600000, .body_grace_ms = 600000);
 	for (; n < SLOW; n++) {
 		dial(&slow[n], &f);
 		say(&slow[n], n % 2 ? STR("GET / HT") : STR(POST "Content-Length: 100000\r\n\r\n["));
@@ -351,6 +351,20 @@ a_client_that_ignores_a_refusal_still_reads_it(void **state)
 	assert_true(closed(&c));
 }
 
+static void
+a_client_that_stays_after_the_last_answer_is_closed(void **state)
+{
+	struct got g;
+
+	(void)state;
+	START(f, routes, .linger_ms = 50);
+	DIAL(c, f);
+	SAY(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" GET("/") GET("/"));
+	assert_true(hear_answer(&c, &g));
+	assert_true(closed(&c));  /* what came behind is not answered */
+	await_connections(&f, 0); /* though we keep our side open */
+}
+
 /* --- the end --- */
 
 static void
@@ -494,7 +508,7 @@ main(void)
 		cmocka_unit_test(a_body_that_drips_is_408),
 		cmocka_unit_test(an_idle_connection_is_closed_without_a_word),
 		cmocka_unit_test(a_client_that_takes_nothing_is_cut_off),
-		cmocka_unit_test(a_slow_taker_that_moves_gets_everything),
+		cmocka_unit_test(a_large_answer_arrives_whole_and_in_order),
 		cmocka_unit_test(five_hundred_slow_clients_do_not_delay_a_good_one),
 		cmocka_unit_test(more_than_the_limit_from_one_address_are_closed),
 		cmocka_unit_test(more_than_the_limit_in_all_are_closed),
@@ -504,6 +518,7 @@ main(void)
 		cmocka_unit_test(a_client_that_resets_is_noticed_too),
 		cmocka_unit_test(a_half_closed_client_still_reads_its_answers),
 		cmocka_unit_test(a_client_that_ignores_a_refusal_still_reads_it),
+		cmocka_unit_test(a_client_that_stays_after_the_last_answer_is_closed),
 		cmocka_unit_test(a_stop_finishes_what_was_accepted),
 		cmocka_unit_test(nobody_new_is_served_after_a_stop),
 		cmocka_unit_test(after_the_drain_the_rest_is_cut_off),

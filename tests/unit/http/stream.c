@@ -170,6 +170,79 @@ a_reader_that_takes_nothing_is_cut_off_by_time(void **state)
 	await_gone();
 }
 
+enum { EVENTS = 400, EVENT_BYTES = 50000 }; /* more than the kernels buffer */
+
+/* Sends EVENTS events, none of which is read. */
+static void
+send_much(void)
+{
+	static char text[EVENT_BYTES];
+
+	memset(text, 'x', sizeof(text));
+	for (int i = 0; i < EVENTS; i++)
+		assert_true(
+			http_stream_send(world.stream, (str){ 0 }, (str){ 0 }, (str){ text, sizeof(text) }));
+}
+
+/* Reads what send_much sent, all of it. */
+static void
+hear_much(struct client *c)
+{
+	size_t at;
+
+	for (int i = 0; i < EVENTS; i++) {
+		assert_true(hear_text(c, "\n\n", &at));
+		assert_int_equal(at, 6 + EVENT_BYTES);
+		forget(c, at + 2);
+	}
+}
+
+static void
+a_slow_reader_that_catches_up_goes_on(void **state)
+{
+	size_t at;
+
+	(void)state;
+	START(f, routes, .stream_backlog = 64 << 20);
+	DIAL(c, f);
+	open_at(&c, GET("/stream"));
+	send_much();
+	hear_much(&c);
+	assert_true(http_stream_send(world.stream, (str){ 0 }, (str){ 0 }, STR("more")));
+	assert_true(hear_text(&c, "data: more\n\n", &at));
+	assert_int_equal(at, 0);
+}
+
+static void
+a_closed_stream_sends_even_much_before_it_ends(void **state)
+{
+	(void)state;
+	START(f, routes, .stream_backlog = 64 << 20);
+	DIAL(c, f);
+	open_at(&c, GET("/stream"));
+	send_much();
+	http_stream_close(world.stream);
+	world.stream = NULL;
+	hear_much(&c);
+	assert_true(closed(&c));
+}
+
+static void
+a_stop_lets_a_stream_send_what_it_has(void **state)
+{
+	(void)state;
+	START(f, routes, .stream_backlog = 64 << 20);
+	DIAL(c, f);
+	open_at(&c, GET("/stream"));
+	send_much();
+	http_server_stop(f.server);
+	await_gone();
+	hear_much(&c);
+	assert_true(closed(&c));
+	hang_up(&c);
+	join(&f);
+}
+
 static void
 streams_end_with_the_server(void **state)
 {
@@ -297,6 +370,9 @@ main(void)
 		cmocka_unit_test(a_reader_that_leaves_is_noticed),
 		cmocka_unit_test(a_reader_that_is_too_slow_is_cut_off),
 		cmocka_unit_test(a_reader_that_takes_nothing_is_cut_off_by_time),
+		cmocka_unit_test(a_slow_reader_that_catches_up_goes_on),
+		cmocka_unit_test(a_closed_stream_sends_even_much_before_it_ends),
+		cmocka_unit_test(a_stop_lets_a_stream_send_what_it_has),
 		cmocka_unit_test(streams_end_with_the_server),
 		cmocka_unit_test(a_stream_opened_during_a_stop_ends_at_once),
 		cmocka_unit_test(a_stream_for_a_client_that_left_is_gone),

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting and stopping: what is in the way is said in one sentence, and what was accepted is finished.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+
+import { freshDatabase, onPostgres, program, run, startServer, temporaryDirectory, until } from './lib/server.mjs';
+
+const hasFaults = JSON.parse(execFileSync(program, ['version', '--json'])).faults;
+
+/** One sentence on standard error, from us and not from a library, and the exit code. */
+function assertOneSentence({ code, stderr }, expected, ...patterns) {
+	assert.equal(code, expected, stderr);
+	const spoken = stderr.trimEnd().split('\n').filter((line) => !line.startsWith('time='));
+	assert.equal(spoken.length, 1, stderr);
+	assert.match(spoken[0], /^countersign: /);
+	for (const pattern of patterns) assert.match(spoken[0], pattern);
+}
+
+for (const signal of ['SIGTERM', 'SIGINT']) {
+	test(`${signal} ends it with 0 and says so in the log`, async () => {
+		const server = await startServer();
+		await server.stop({ signal });
+		const events = server.log().map((line) => line.event);
+		assert.ok(events.includes('server.stopping') && events.at(-1) === 'server.stopped', events.join(' '));
+	});
+}
+
+test('a request whose body is still coming when it is told to stop is answered', async () => {
+	const server = await startServer();
+	const socket = net.connect(server.port, '127.0.0.1');
+	let answer = '';
+	socket.setEncoding('latin1').on('data', (text) => (answer += text));
+	await once(socket, 'connect');
+	const body = '{"document":[1,2,3]}';
+	socket.write(`POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+	// the head has arrived once the server counts the connection and has read it; ask by another connection
+	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
+	server.kill('SIGTERM');
+	await until(() => server.log().some((line) => line.event === 'server.stopping'), 'the stop');
+	socket.write(body.slice(5));
+	await once(socket, 'close');
+	assert.match(answer, /^HTTP\/1\.1 200 /);
+	assert.match(answer, /\r\nconnection: close\r\n/i);
+	assert.match(answer, /"canonical":"\[1,2,3\]"/);
+	await server.stop();
+});
+
+test('a request that a worker has when it is told to stop is answered', { skip: !hasFaults && 'skipped: fault points are not compiled in' }, async () => {
+	const server = await startServer({ env: { COUNTERSIGN_FAULT: 'http_before_answer:2:stop' } }); // the first was /openapi.json
+	const state = async () => /\) (\S) /.exec(await readFile(`/proc/${server.child.pid}/stat`, 'utf8'))[1];
+	const asked = server.post('/api/v1/json/canonicalize', { document: 'held' });
+	await until(async () => (await state()) === 'T', 'it to stop itself at the fault point');
+	server.kill('SIGTERM');
+	server.kill('SIGCONT');
+	const { status, json } = await asked;
+	assert.equal(status, 200);
+	assert.equal(json.canonical, '"held"');
+	await server.stop();
+});
+
+test('a stop does not wait for a client that says nothing', async () => {
+	const server = await startServer({ args: ['--drain-seconds', '600'] });
+	const idle = net.connect(server.port, '127.0.0.1');
+	await once(idle, 'connect');
+	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
+	idle.on('error', () => {});
+	const closed = once(idle, 'close');
+	await server.stop();
+	await closed;
+});
+
+test('a second signal ends it at once', async () => {
+	const server = await startServer({ args: ['--drain-seconds', '600'] });
+	const slow = net.connect(server.port, '127.0.0.1');
+	slow.on('error', () => {});
+	await once(slow, 'connect');
+	slow.write('POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
+	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
+	server.kill('SIGTERM');
+	await until(() => server.log().some((line) => line.event === 'server.stopping'), 'the stop');
+	server.kill('SIGTERM');
+	assert.equal((await server.ended()).code, 1);
+	assert.ok(server.log().some((line) => line.event === 'server.forced'));
+	slow.destroy();
+	await server.database.drop();
+});
+
+test('SIGHUP without TLS changes nothing', async () => {
+	const server = await startServer();
+	server.kill('SIGHUP');
+	await until(() => server.log().some((line) => line.event === 'server.reload'), 'the reload');
+	assert.equal((await server.get('/healthz')).status, 200);
+	await server.stop();
+});
+
+test('a port in use is one sentence and exit code 1', async () => {
+	const server = await startServer();
+	const database = await freshDatabase();
+	const result = await run(['serve', '--listen', `127.0.0.1:${server.port}`, ...database.flags]);
+	assertOneSentence(result, 1, /in use/, new RegExp(String(server.port)));
+	assert.equal(result.stdout, '');
+	await database.drop();
+	await server.stop();
+});
+
+test('an address that is not ours is one sentence and exit code 1', async () => {
+	const database = await freshDatabase();
+	assertOneSentence(await run(['serve', '--listen', '192.0.2.1:0', ...database.flags]), 1, /192\.0\.2\.1/);
+	await database.drop();
+});
+
+test('a data directory in use is one sentence and exit code 1', { skip: onPostgres && 'skipped: PostgreSQL takes several servers' }, async () => {
+	const server = await startServer();
+	for (const command of ['serve', 'init', 'migrate'])
+		assertOneSentence(await run([command, ...server.database.flags, ...(command === 'serve' ? ['--listen', '127.0.0.1:0'] : [])]), 1, /another process/);
+	assert.equal((await server.get('/readyz')).status, 200);
+	await server.stop();
+});
+
+test('the data directory is made for its owner alone', { skip: onPostgres && 'skipped: PostgreSQL has none' }, async () => {
+	const server = await startServer();
+	assert.equal((await stat(server.database.dir)).mode & 0o777, 0o700);
+	assert.equal((await stat(path.join(server.database.dir, 'countersign.db'))).mode & 0o077, 0);
+	await server.stop();
+});
+
+test('a data directory that cannot be made is one sentence and exit code 1', async (t) => {
+	const dir = await temporaryDirectory(t);
+	await writeFile(path.join(dir, 'file'), '');
+	for (const place of ['missing/data', 'file/data', 'file'])
+		assertOneSentence(await run(['serve', '--listen', '127.0.0.1:0', '--data', path.join(dir, place)]), 1, /data/);
+});
+
+test('a database that cannot be reached is one sentence and exit code 1', async () => {
+	const result = await run(['serve', '--listen', '127.0.0.1:0'], { env: { COUNTERSIGN_DATABASE: 'postgres://somebody:geheim@127.0.0.1:1/none' } });
+	assertOneSentence(result, 1, /reach|connect/i);
+	assert.doesNotMatch(result.stderr + result.stdout, /geheim/);
+});
+
+test('a file that is no database is one sentence and exit code 1', async (t) => {
+	const dir = path.join(await temporaryDirectory(t), 'data');
+	await mkdir(dir, { mode: 0o700 });
+	await writeFile(path.join(dir, 'countersign.db'), 'this is not a database, it is a sentence. '.repeat(200));
+	assertOneSentence(await run(['serve', '--listen', '127.0.0.1:0', '--data', dir]), 1, /database/);
+});
+
+test('a directory that cannot be written is one sentence and exit code 1', { skip: process.getuid() === 0 && 'skipped: root may write everywhere' }, async (t) => {
+	const dir = path.join(await temporaryDirectory(t), 'data');
+	await mkdir(dir, { mode: 0o500 });
+	assertOneSentence(await run(['serve', '--listen', '127.0.0.1:0', '--data', dir]), 1, /written|permission/i);
+	await chmod(dir, 0o700);
+});
+
+test('an address that others can reach is served with a warning', async () => {
+	const server = await startServer({ listen: '0.0.0.0:0' });
+	assert.match(server.stdout, /Warning: .*TLS is off/);
+	assert.ok(server.log().some((line) => line.event === 'server.exposed' && line.level === 'warn'));
+	await server.stop();
+});
+
+test('loopback is served without a warning, IPv6 too', async (t) => {
+	const hasV6 = await new Promise((resolve) => {
+		const probe = net.createServer().on('error', () => resolve(false)).listen(0, '::1', () => probe.close(() => resolve(true)));
+	});
+	if (!hasV6) return t.skip('skipped: this machine has no ::1');
+	const server = await startServer({ listen: '[::1]:0' });
+	assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
+	assert.doesNotMatch(server.stdout, /Warning/);
+	await server.stop();
+});
+
+test('a second start finds what the first one made', async () => {
+	const database = await freshDatabase();
+	const made = JSON.parse((await run(['init', '--json', ...database.flags])).stdout);
+	assert.match(made.installationId, /^[0-9a-f]{32}$/);
+	for (let round = 0; round < 2; round++) {
+		const server = await startServer({ database });
+		assert.equal((await server.get('/readyz')).json.status, 'ready');
+		assert.ok(!server.log().some((line) => line.event === 'database.migrated'));
+		await server.stop();
+	}
+	await database.drop();
+});
+
+test('server_ready is 503 when the database has gone, and the log says why', { skip: !onPostgres && 'skipped: SQLite does not go away' }, async () => {
+	const database = await freshDatabase();
+	const server = await startServer({ database });
+	assert.equal((await server.get('/readyz')).status, 200);
+	await database.drop();
+	const { status, json, headers } = await server.get('/readyz');
+	assert.equal(status, 503);
+	assert.equal(json.code, 'unavailable');
+	assert.equal((await server.get('/healthz')).status, 200);
+	const line = await until(() => server.log().find((event) => event.id === headers.get('x-request-id')), 'its log line');
+	assert.equal(line.level, 'error');
+	assert.match(line.error, /\S+ \S+/);
+	await server.stop();
+});
+
+test('a limit of open files that is too low for its settings is in the log', async (t) => {
+	const dir = path.join(await temporaryDirectory(t), 'data');
+	const { code, stderr } = await run(['serve', '--listen', '192.0.2.1:0', '--data', dir], { first: 'ulimit -n 256' });
+	assert.equal(code, 1);
+	assert.match(stderr, /event=server\.file_limit limit=256 needed=\d+/);
+});

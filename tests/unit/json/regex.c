@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/unit.h"
+
+#include "json/ecma.h"
+#include "json/regex.h"
+
+/* Compiles, asks, frees. */
+static bool
+finds(const char *pattern, const char *text)
+{
+	UNIT(u);
+	struct regex *r = NULL;
+	bool found;
+
+	if (regex_new(&u.cx, str_of(pattern), REGEX_ECMA, &r) != OK)
+		print_error("%s: %.*s\n", pattern, STR_ARG(u.cx.error.message));
+	assert_non_null(r);
+	found = regex_find(r, str_of(text));
+	regex_free(r);
+	return found;
+}
+
+static void
+ecma_patterns_mean_what_ecma_says(void **state)
+{
+	static const struct {
+		const char *pattern, *yes, *no;
+	} cases[] = {
+		{ "^a.c$", "abc", "a\nc" },
+		{ "^a.c$",
+			"a\xf0\x9f\x90\xb2"
+			"c",
+			"a\xe2\x80\xa8"
+			"c" }, /* U+2028 ends a line */
+		{ "a$", "ba", "a\n" },
+		{ "b", "abc", "ac" },
+		{ "^\\d+\\D$", "12x",
+			"12\xd9\xa3"
+			"4" },
+		{ "^\\w\\W$", "_-", "\xc3\xa9-" },
+		{ "^\\s\\S$", "\xc2\xa0x", "x " },
+		{ "^[\\s]$", "\xef\xbb\xbf", "x" },
+		{ "^[\\S]$", "x", "\xe3\x80\x80" },
+		{ "^[^\\d]$", "x", "5" },
+		{ "^\\cA\\cz$", "\x01\x1a", "AZ" },
+		{ "^\\t\\n\\v\\f\\r$", "\t\n\v\f\r", "tnvfr" },
+		{ "^\\x41\\u0042\\u{43}$", "ABC", "x41" },
+		{ "^\\uD83D\\uDC32$", "\xf0\x9f\x90\xb2", "x" },
+		{ "^[\\uD83D\\uDC32-\\u{1F433}]$", "\xf0\x9f\x90\xb3", "\xf0\x9f\x90\xb4" },
+		{ "^\\/\\.$", "/.", "x" },
+		{ "^[a\\-z]$", "-", "b" },
+		{ "^[\\b]$", "\b", "b" },
+		{ "^[a-]$", "-", "b" },
+		{ "^[-a]$", "-", "b" },
+		{ "^[.*(]$", "(", "x" },
+		{ "^[\\]\\\\]$", "]", "x" },
+		{ "\\bfoo\\b", "a foo b", "afoo" },
+		{ "\\Bo", "fo", "o" },
+		{ "^\\p{Lu}\\p{Lowercase_Letter}$", "\xc3\x89\xc3\xa9", "ee" },
+		{ "^\\P{L}$", "1", "a" },
+		{ "^\\p{gc=Nd}\\p{General_Category=Letter}$", "1a", "aa" },
+		{ "^\\p{Script=Greek}\\P{sc=Greek}$",
+			"\xce\xb1"
+			"a",
+			"aa" },
+		{ "^[\\p{ASCII}]\\P{ASCII}$", "a\xc3\xa9", "aa" },
+		{ "^\\p{AHex}\\P{AHex}$", "fg", "ff" },
+		{ "^\\p{Any}$", "x", "xx" },
+		{ "^\\p{LC}$", "x", "1" },
+		{ "^[^]$", "x", "" },
+		{ "^(?:a|b)(?<n>c)(d)?$", "acd", "ab" },
+		{ "^a{2}b{1,}c{0,2}d*?e+?f??$", "aabcce", "abe" },
+		{ "^\\0?$", "", "0" },
+		{ "^(?:)$", "", "x" },
+		{ "a||b", "zzz", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!finds(cases[i].pattern, cases[i].yes) ||
+			(cases[i].no && finds(cases[i].pattern, cases[i].no))) {
+			print_error("%s\n", cases[i].pattern);
+			assert_true(false);
+		}
+	}
+	assert_false(finds("[]", "x"));
+	assert_false(finds("^\\P{Any}$", "x"));
+	assert_false(finds("^[\\P{Any}]$", "x"));
+}
+
+static void
+what_is_not_a_pattern_is_refused_with_a_sentence(void **state)
+{
+	static const char *const wrong[] = { "(", ")", "(a", "a)", "[", "[a", "[a-", "[\\", "\\", "*", "a**",
+		"a+*", "^*", "$+", "\\b+", "(*)", "|*", "{", "}", "]", "a{", "a{2", "a{,2}", "a{2,1}", "a{x}",
+		"\\a", "\\-", "\\_", "\\u12", "\\u{}", "\\u{110000}", "\\u{12", "\\x1", "\\c1", "\\01",
+		"[b-a]", "[\\d-x]", "[a-\\d]", "[\\q]", "\\p", "\\p{", "\\p{}", "\\p{a b}", "(?i)a",
+		"(?P<n>x)", "(?#x)", "(?<>a)", "(?<1>a)", "(?<n a)", "(?<n>a)(?<n>b)", "\\1", "(a)\\2", "\\k",
+		"\\kn", "\\k<n>", "(?=a)*", "(?", "\xff" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		UNIT(u);
+		struct regex *r = NULL;
+		struct ecma_text text;
+
+		if (regex_new(&u.cx, str_of(wrong[i]), REGEX_ECMA, &r) == OK)
+			print_error("taken: %s\n", wrong[i]);
+		assert_null(r);
+		assert_int_equal(u.cx.error.code, E_INVALID);
+		assert_true(u.cx.error.message.len > 10);
+		assert_status(ecma_translate(&u.cx, str_of(wrong[i]), &text), E_INVALID);
+	}
+}
+
+static void
+what_re2_lacks_is_a_pattern_but_refused(void **state)
+{
+	static const struct {
+		const char *pattern, *lacking;
+	} cases[] = {
+		{ "(?=a)b", "lookaround" },
+		{ "(?!a)b", "lookaround" },
+		{ "(?<=a)b", "lookaround" },
+		{ "(?<!a)b", "lookaround" },
+		{ "(a)\\1", "back-references" },
+		{ "\\k<n>(?<n>a)", "back-references" },
+		{ "a{1001}", "counts above 1000" },
+		{ "a{1,99999999999999999999}", "counts above 1000" },
+		{ "\\p{Emoji}", "this Unicode property" },
+		{ "\\p{scx=Greek}", "this Unicode property" },
+		{ "\\p{gc=Any}", "this Unicode property" },
+		{ "[\\P{LC}]", "this Unicode property" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		UNIT(u);
+		struct regex *r = NULL;
+		struct ecma_text text;
+
+		assert_status(ecma_translate(&u.cx, str_of(cases[i].pattern), &text), OK);
+		assert_string_equal(text.lacking, cases[i].lacking);
+		assert_status(regex_new(&u.cx, str_of(cases[i].pattern), REGEX_ECMA, &r), E_INVALID);
+		assert_null(r);
+	}
+}
+
+static void
+an_unknown_script_is_refused_by_re2(void **state)
+{
+	UNIT(u);
+	struct regex *r = NULL;
+
+	(void)state;
+	assert_status(regex_new(&u.cx, STR("\\p{Script=Klingon}"), REGEX_ECMA, &r), E_INVALID);
+	assert_null(r);
+}
+
+static void
+a_pattern_has_a_longest_length(void **state)
+{
+	char long_pattern[LIMIT_REGEX_BYTES + 2];
+	UNIT(u);
+	struct regex *r = NULL;
+	struct ecma_text text;
+
+	(void)state;
+	memset(long_pattern, 'a', sizeof(long_pattern));
+	assert_status(
+		regex_new(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES + 1 }, REGEX_ECMA, &r), E_INVALID);
+	assert_status(
+		regex_new(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES + 1 }, REGEX_RE2, &r), E_INVALID);
+	assert_status(ecma_translate(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES + 1 }, &text), E_INVALID);
+	assert_status(regex_new(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES }, REGEX_ECMA, &r), OK);
+	regex_free(r);
+}
+
+static void
+nested_groups_to_the_limit_do_no_harm(void **state)
+{
+	char deep[LIMIT_REGEX_BYTES];
+	UNIT(u);
+	struct regex *r = NULL;
+
+	(void)state;
+	memset(deep, '(', sizeof(deep) / 2);
+	memset(deep + sizeof(deep) / 2, ')', sizeof(deep) / 2);
+	if (regex_new(&u.cx, (str){ deep, sizeof(deep) }, REGEX_ECMA, &r) == OK)
+		regex_free(r);
+	else
+		assert_int_equal(u.cx.error.code, E_INVALID);
+	memset(deep, '(', sizeof(deep));
+	assert_status(regex_new(&u.cx, (str){ deep, sizeof(deep) }, REGEX_ECMA, &r), E_INVALID);
+}
+
+static void
+a_repeat_bomb_is_refused(void **state)
+{
+	UNIT(u);
+	struct regex *r = NULL;
+
+	(void)state;
+	assert_status(regex_new(&u.cx, STR("((((a{100}){100}){100}){100})"), REGEX_ECMA, &r), E_INVALID);
+	assert_null(r);
+}
+
+static void
+a_whole_text_and_a_part_are_different_questions(void **state)
+{
+	UNIT(u);
+	struct regex *r;
+
+	(void)state;
+	assert_status(regex_new(&u.cx, STR("b+"), REGEX_RE2, &r), OK);
+	assert_true(regex_find(r, STR("abbc")));
+	assert_false(regex_full(r, STR("abbc")));
+	assert_true(regex_full(r, STR("bbb")));
+	assert_false(regex_find(r, (str){ NULL, 0 }));
+	regex_free(r);
+	regex_free(NULL);
+}
+
+static void
+re2s_own_dialect_is_left_as_it_is(void **state)
+{
+	UNIT(u);
+	struct regex *r = NULL;
+
+	(void)state;
+	assert_status(regex_new(&u.cx, STR("(?i)ABC\\z"), REGEX_RE2, &r), OK);
+	assert_true(regex_find(r, STR("xabc")));
+	regex_free(r);
+	assert_status(regex_new(&u.cx, STR("(?=a)"), REGEX_RE2, &r), E_INVALID);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ecma_patterns_mean_what_ecma_says),
+		cmocka_unit_test(what_is_not_a_pattern_is_refused_with_a_sentence),
+		cmocka_unit_test(what_re2_lacks_is_a_pattern_but_refused),
+		cmocka_unit_test(an_unknown_script_is_refused_by_re2),
+		cmocka_unit_test(a_pattern_has_a_longest_length),
+		cmocka_unit_test(nested_groups_to_the_limit_do_no_harm),
+		cmocka_unit_test(a_repeat_bomb_is_refused),
+		cmocka_unit_test(a_whole_text_and_a_part_are_different_questions),
+		cmocka_unit_test(re2s_own_dialect_is_left_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
