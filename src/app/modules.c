@@ -30,6 +30,7 @@ const struct op *const app_ops[] = {
 	audit_ops,
 	gate_ops,
 	proposal_ops,
+	explain_ops,
 	team_ops,
 	settings_ops,
 	NULL,

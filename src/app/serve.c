@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "core/event.h"
 #include "core/gate/tool.h"
+#include "core/proposal/sweeper.h"
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
@@ -235,13 +236,15 @@ serve(struct ctx *cx)
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	TRY(registry_new(cx, app_tools, &app->tools));
-	app->events = event_hub_new();
+	app->events = event_hub_new((int)(app->config.workers / 2));
 	TRY(listen_on(cx));
 	s = start_sealer(cx, &sealer);
 	if (s != OK) {
 		http_server_free(app->server);
 		return s;
 	}
+	app->sweeper = sweeper_start(&(struct sweeper_options){
+		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	s = say_ready(cx);
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
@@ -249,6 +252,7 @@ serve(struct ctx *cx)
 		CHECK(pthread_kill(watcher, SIGUSR2) == 0);
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
+	sweeper_stop(app->sweeper);
 	http_server_free(app->server);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	event_hub_free(app->events);

@@ -23,16 +23,18 @@ struct event_hub {
 	pthread_cond_t news;
 	uint64_t count; /* events so far: a waiter sleeps until it moves */
 	uint64_t tickets;
+	int places; /* left for waiters */
 	struct listener *listeners;
 };
 
 struct event_hub *
-event_hub_new(void)
+event_hub_new(int waiters)
 {
 	struct event_hub *h = calloc(1, sizeof(*h));
 	pthread_condattr_t attributes;
 
 	CHECK(h != NULL);
+	h->places = waiters;
 	CHECK(pthread_mutex_init(&h->lock, NULL) == 0);
 	CHECK(pthread_condattr_init(&attributes) == 0);
 	CHECK(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
@@ -120,6 +122,25 @@ event_emit(struct ctx *cx, const struct event *e)
 	d = ARENA_NEW(cx->arena, struct delivery);
 	*d = (struct delivery){ .hub = cx->events, .event = *e };
 	tx_after_commit(cx, deliver, d);
+}
+
+bool
+event_wait_begin(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	if (h->places <= 0)
+		return false;
+	h->places--;
+	return true;
+}
+
+void
+event_wait_end(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	h->places++;
 }
 
 uint64_t

@@ -18,7 +18,8 @@ struct event {
 	str data;	      /* a small JSON object, metadata only */
 };
 
-struct event_hub *event_hub_new(void);
+/* waiters: how many may wait at once, so that they never hold every worker. */
+struct event_hub *event_hub_new(int waiters);
 void event_hub_free(struct event_hub *h);
 
 /* Inside tx_run: published after the commit, not at all without it. Nothing where there is no hub. */
@@ -31,6 +32,10 @@ void event_publish(struct event_hub *h, const struct event *e);
 typedef void event_fn(void *arg, const struct event *e);
 uint64_t event_listen(struct event_hub *h, event_fn *fn, void *arg);
 void event_forget(struct event_hub *h, uint64_t ticket);
+
+/* A place to wait: false where there is none left; then one answers with what there is. */
+bool event_wait_begin(struct event_hub *h);
+void event_wait_end(struct event_hub *h);
 
 /* Waits until there were more events than seen (event_count before one looked), at most most_us. */
 uint64_t event_count(struct event_hub *h);

@@ -9,7 +9,9 @@
 
 #include "core/gate/budget.sql.h" /* SQL_BUDGET_*, generated from budget.sql */
 
-#define WINDOW_US (60 * SECOND_US)
+#define WINDOW_US   (60 * SECOND_US)
+#define SLOTS_FIRST 16	/* made at a principal's first call */
+#define SLOTS_MOST  512 /* made in one call */
 
 struct slots_row {
 	int64_t count, oldest;
@@ -20,14 +22,19 @@ static const struct field slots_row[] = {
 	FIELD_END,
 };
 
-/* A principal's slots are made at their first call, and more of them where the cap was raised. */
+/* Slots are made when they are needed, twice as many each time: a cap of 100,000 costs nothing before it is
+ * used. */
 static status
 make_slots(struct ctx *cx, const struct caller *c)
 {
 	struct slots_row have;
+	int64_t want;
 
 	TRY(db_one(cx, SQL_BUDGET_COUNT, slots_row, &have, TEXT(c->org_id), TEXT(c->principal_id)));
-	for (int64_t slot = have.count; slot < c->rate_per_minute; slot++)
+	want = have.count + (have.count < SLOTS_FIRST	      ? SLOTS_FIRST
+				    : have.count > SLOTS_MOST ? SLOTS_MOST
+							      : have.count);
+	for (int64_t slot = have.count; slot < want && slot < c->rate_per_minute; slot++)
 		TRY(db_run(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
 	return OK;
 }

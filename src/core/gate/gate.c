@@ -76,24 +76,19 @@ gate_spend(struct ctx *cx)
 	return s;
 }
 
-status
-gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
+/* The name, the tier, the rules, the input: nothing here touches the database. */
+static status
+resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, const struct json *input,
+	struct gate_pass *out)
 {
 	const struct caller *c = cx->caller;
-	struct permission_snapshot snapshot;
-	struct gate_pass p = { 0 };
+	struct gate_pass p = { .tool = tool_find(cx->tools, name) };
 
-	CHECK(c != NULL && cx->tools != NULL);
-	if (c->kind == PRINCIPAL_SERVICE)
-		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
-	TRY(permission_load(cx, c, &snapshot));
-	TRY(gate_spend(cx));
-	p.tool = tool_find(cx->tools, name);
 	if (p.tool)
-		p.tier = permission_tier(&snapshot, p.tool, &p.tier_stored);
+		p.tier = permission_tier(snapshot, p.tool, &p.tier_stored);
 	if (!p.tool || p.tier == TIER_BLOCKED)
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
-	p.override_ = permission_override(&snapshot, p.tool);
+	p.override_ = permission_override(snapshot, p.tool);
 	p.has_verb = holds_all(c, p.tool);
 	if (!may_propose(c, p.tool))
 		return caller_require(cx, c, p.tool->name, p.tool->rules);
@@ -102,6 +97,35 @@ gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass 
 	TRY(canon_hash(cx, input, &p.args_hash));
 	*out = p;
 	return OK;
+}
+
+status
+gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
+{
+	struct permission_snapshot snapshot;
+
+	CHECK(cx->caller != NULL && cx->tools != NULL);
+	if (cx->caller->kind == PRINCIPAL_SERVICE)
+		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
+	TRY(permission_load(cx, cx->caller, &snapshot));
+	TRY(gate_spend(cx));
+	return resolve(cx, &snapshot, name, input, out);
+}
+
+status
+gate_keep_failed(struct ctx *cx, str tool, const struct json *input)
+{
+	struct permission_snapshot snapshot;
+	struct gate_pass pass;
+	str id;
+
+	TRY(permission_load(cx, cx->caller, &snapshot));
+	TRY(gate_spend(cx));
+	if (cx->caller->kind == PRINCIPAL_SERVICE || resolve(cx, &snapshot, tool, input, &pass) != OK) {
+		ctx_clear(cx);
+		return OK; /* it never got to the tool */
+	}
+	return gate_record(cx, &pass, "failed", (str){ 0 }, &id);
 }
 
 status

@@ -42,6 +42,12 @@ status gate_enter(struct ctx *cx, str tool, const struct json *input, struct gat
  */
 status gate_spend(struct ctx *cx) MUST_USE;
 
+/*
+ * Inside tx_run, after a call was undone: takes the budget again and, where it got as far as the tool, leaves
+ * its row as "failed". E_RATE_LIMITED
+ */
+status gate_keep_failed(struct ctx *cx, str tool, const struct json *input) MUST_USE;
+
 /* May this caller see the tool in a list? */
 bool gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t);
 

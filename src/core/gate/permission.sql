@@ -24,3 +24,9 @@ SELECT agent_id, tool, created_at FROM tool_override WHERE org_id = $1 AND user_
 
 -- name: permission_override_delete
 DELETE FROM tool_override WHERE org_id = $1 AND user_id = $2 AND agent_id = $3 AND tool = $4
+
+-- name: permission_agent
+SELECT name FROM principal WHERE org_id = $1 AND principal_id = $2 AND kind = 'agent'
+
+-- name: permission_principal
+SELECT kind FROM principal WHERE org_id = $1 AND principal_id = $2

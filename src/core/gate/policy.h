@@ -11,7 +11,8 @@
  * Risk begins at what the proposer declared and is only ever raised.
  *
  * A person who proposes and holds the tool's own rules has consented by asking:
- * one vote less is needed, unless four eyes are demanded.
+ * one vote less is needed, unless four eyes are demanded, the token asks for approval, or
+ * it is by a token for what a token could not vote on (destructive, high risk).
  */
 #ifndef CORE_GATE_POLICY_H
 #define CORE_GATE_POLICY_H
@@ -46,6 +47,7 @@ struct policy_facts {
 	bool override_;	  /* the person's "approve always" */
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
+	bool by_token;	       /* asked with a token, not in a session */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
 	bool has_verb;	       /* holds the tool's own rules, not only propose */

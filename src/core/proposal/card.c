@@ -95,7 +95,8 @@ add_seen(struct ctx *cx, struct json *card, const struct json *input, const stru
 	/* the payload is looked through even where the card shows only the difference it makes */
 	(void)visible_json(cx->arena, input, &found);
 	TRY(change_of(cx, input, r, &found, &change));
-	add_text(cx, card, "summary", r ? r->summary : title, &found);
+	json_add_member(card, STR("summary"),
+		json_new_string(cx->arena, visible_line(cx->arena, r ? r->summary : title, &found)));
 	add_text(cx, card, "affectedData", r ? r->affected : STR("what the tool reads"), &found);
 	json_add_member(card, STR("change"), change);
 	add_text(cx, resource, "type", r ? r->resource_type : STR(""), &found);
@@ -115,7 +116,7 @@ card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_
 	(void)visible_text(cx->arena, asked->says_summary, &found);
 	(void)visible_text(cx->arena, asked->says_reasoning, &found);
 	if (seen)
-		(void)visible_text(cx->arena, seen->summary, &found);
+		(void)visible_line(cx->arena, seen->summary, &found);
 	return found;
 }
 

@@ -14,7 +14,6 @@
 #define REASON_BYTES	  (4 * REASON_CHARACTERS)
 #define PAGE		  50
 #define PAGE_MOST	  200
-#define WAIT_MOST_SECONDS 30
 
 #define ID_FIELD(st) FIELD_TEXT(st, id, .need = true, .min = 1, .max = 64, .doc = "Which proposal.")
 
@@ -362,6 +361,147 @@ refused_token(struct ctx *cx, const void *in, status s)
 	return refused_decision(cx, &id, s);
 }
 
+/* --- wait --- */
+
+struct wait_in {
+	str id, known;
+	int64_t timeout;
+};
+static const struct field wait_in[] = {
+	ID_FIELD(struct wait_in),
+	FIELD_INT(struct wait_in, timeout, .min = 1, .max = LIMIT_WAIT_SECONDS,
+		.doc = "At most so many seconds; 25 if not said."),
+	FIELD_TEXT(struct wait_in, known, .choices = states,
+		.doc = "The state you know: wait until it is another one; pending if not said."),
+	FIELD_END,
+};
+
+struct looking {
+	const struct wait_in *in;
+	struct json_out *out;
+	bool last, done;
+};
+
+static status
+look(struct ctx *cx, void *arg)
+{
+	struct looking *l = arg;
+	struct proposal p;
+	int64_t now_us;
+
+	TRY(row_get(cx, cx->caller->org_id, l->in->id, &p));
+	TRY(sight_require(cx, &p));
+	TRY(tx_now_us(cx, &now_us));
+	if (!l->last && str_eq(row_state_at(&p, now_us), l->in->known.len ? l->in->known : STR("pending")))
+		return OK;
+	l->done = true;
+	return wire_whole(cx, &p, (str){ 0 }, l->out);
+}
+
+/* The database is the truth; a hint only makes us look sooner. */
+static status
+wait_for(struct ctx *cx, struct looking *l, int64_t until_us)
+{
+	while (!l->done) {
+		struct arena_mark mark = arena_mark(cx->arena);
+		uint64_t seen = event_count(cx->events);
+		int64_t left_us = until_us - clock_mono_us();
+
+		l->last = left_us <= 0;
+		TRY(op_read(cx, look, l));
+		if (l->done)
+			break;
+		arena_rewind(cx->arena, mark);
+		event_wait(cx->events, seen, left_us < LIMIT_EVENT_POLL_US ? left_us : LIMIT_EVENT_POLL_US);
+	}
+	return OK;
+}
+
+static status
+run_wait(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct wait_in *i = in;
+	struct looking l = { .in = i, .out = out };
+	int64_t timeout = i->timeout ? i->timeout : LIMIT_WAIT_SECONDS - 5;
+	status s;
+
+	if (!event_wait_begin(cx->events)) {
+		l.last = true;
+		return op_read(cx, look, &l);
+	}
+	s = wait_for(cx, &l, clock_mono_us() + timeout * SECOND_US);
+	event_wait_end(cx->events);
+	return s;
+}
+
+/* --- call --- */
+
+struct call_in {
+	str tool;
+	struct json *input;
+};
+static const struct field call_in[] = {
+	FIELD_TEXT(struct call_in, tool, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Its name."),
+	FIELD_JSON(struct call_in, input, .need = true, .doc = "What the tool takes."),
+	FIELD_END,
+};
+
+struct call_out {
+	str tool_call_id, status;
+	struct json *result, *proposal;
+};
+static const struct field call_out[] = {
+	FIELD_TEXT(struct call_out, tool_call_id, .need = true, .doc = "The call."),
+	FIELD_TEXT(struct call_out, status, .need = true, .doc = "executed, or the state of its proposal."),
+	FIELD_JSON(struct call_out, result, .doc = "What the tool gave, where it ran."),
+	FIELD_JSON(struct call_out, proposal, .doc = "The proposal that it became, where it did not."),
+	FIELD_END,
+};
+
+static status
+out_called(struct ctx *cx, struct proposal_called *c, struct json_out *out)
+{
+	struct error why = { .code = OK };
+
+	if (c->ran) {
+		json_out_str(out, "toolCallId", c->tool_call_id);
+		json_out_str(out, "status", STR("executed"));
+		json_out_value(out, "result", c->value);
+		return OK;
+	}
+	if (runs_at_once(cx, &c->p))
+		TRY(apply_too(cx, &c->p, &why));
+	json_out_str(out, "toolCallId", c->p.tool_call_id);
+	json_out_str(out, "status", c->p.state_name);
+	json_out_object(out, "proposal");
+	TRY(wire_whole(cx, &c->p, c->token, out));
+	out_why(out, &why);
+	json_out_end(out);
+	return OK;
+}
+
+static status
+run_call(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct call_in *i = in;
+	struct propose_in asked = {
+		.tool = i->tool, .input = i->input, .idempotency_key = cx->idempotency_key
+	};
+	struct proposal_called called = { 0 };
+
+	TRY(proposal_call(cx, &asked, &called));
+	return out_called(cx, &called, out);
+}
+
+static status
+refused_call(struct ctx *cx, const void *in, status s)
+{
+	const struct call_in *i = in;
+
+	(void)s;
+	return i ? gate_keep_failed(cx, i->tool, i->input) : gate_spend(cx);
+}
+
 #define DECISION_ERRORS                                                                                      \
 	OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_VIEW, E_TAMPERED, E_GONE, E_DRIFT, E_APPROVAL, E_TOO_LARGE,     \
 		E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY)
@@ -479,5 +619,35 @@ const struct op proposal_ops[] = {
 		.errors = DECISION_ERRORS,
 		.refused = refused_token,
 		.run = run_apply_token },
+	{ .name = "proposal_wait",
+		.method = "GET",
+		.path = "/api/v1/proposals/{id}/wait",
+		.rule = RULE_ANYBODY,
+		.tx = OP_TX_OWN,
+		.doc = "Waits until the proposal is decided, or the time is over, and shows it. Where too "
+		       "many "
+		       "wait already it answers at once; ask again.",
+		.in = wait_in,
+		.in_size = sizeof(struct wait_in),
+		.out = wire_out,
+		.errors = OP_ERRORS(E_NOT_FOUND, E_TAMPERED, E_UNAVAILABLE),
+		.refused = refused_read,
+		.run = run_wait },
+	{ .name = "tool_call",
+		.method = "POST",
+		.path = "/api/v1/tools/call",
+		.rule = RULE_ANYBODY,
+		.effect = OP_MUTATE,
+		.tx = OP_TX_DECIDE,
+		.doc = "Calls a tool. A read runs at once and leaves a row; anything else becomes a "
+		       "proposal.",
+		.in = call_in,
+		.in_size = sizeof(struct call_in),
+		.out = call_out,
+		.errors =
+			OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED,
+				E_RATE_LIMITED, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY),
+		.refused = refused_call,
+		.run = run_call },
 	{ 0 },
 };

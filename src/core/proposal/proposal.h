@@ -62,6 +62,7 @@ struct proposal {
 };
 
 extern const struct op proposal_ops[];
+extern const struct op explain_ops[]; /* what policy would say */
 
 /* Proposes and writes the answer of proposal_create: also for a tool that is called and must not run. */
 status proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_out *out) MUST_USE;
@@ -74,6 +75,19 @@ status proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_
 /* *out is the new one, or where the key was used before for the same request the first one (PA-12). */
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
+
+/*
+ * Calls a tool: a read that policy lets run runs at once, anything else becomes a proposal (TL-5). Errors as
+ * proposal_propose, and the handler's.
+ */
+struct proposal_called {
+	bool ran;
+	str tool_call_id;
+	const struct json *value; /* where it ran */
+	struct proposal p;	  /* where it did not */
+	str token;
+};
+status proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
 
 /*
  * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.

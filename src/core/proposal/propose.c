@@ -80,6 +80,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, bool production, boo
 		.override_ = m->pass.override_,
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
+		.by_token = c->via_token,
 		.production = production,
 		.environment_gate = gate,
 		.has_verb = m->pass.has_verb,
@@ -210,6 +211,14 @@ store(struct ctx *cx, void *arg)
 }
 
 static status
+outside(struct ctx *cx, const struct making *m)
+{
+	return fail(cx, E_FORBIDDEN,
+		"Forbidden: %s (this environment or resource is outside the token's scope)",
+		m->pass.tool->name);
+}
+
+static status
 dry_run(struct ctx *cx, struct making *m)
 {
 	m->run = (struct handler_run){ .tool = m->pass.tool,
@@ -223,9 +232,7 @@ dry_run(struct ctx *cx, struct making *m)
 	TRY(tx_try(cx, handler_run, &m->run));
 	m->ran = true;
 	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
-		return fail(cx, E_FORBIDDEN,
-			"Forbidden: %s (this environment or resource is outside the token's scope)",
-			m->pass.tool->name);
+		return outside(cx, m);
 	return OK;
 }
 
@@ -289,27 +296,73 @@ make(struct ctx *cx, struct making *m, str request_hash)
 	return tx_nest(cx, store, m);
 }
 
+/* Behind the gate. */
+static status
+propose(struct ctx *cx, struct making *m, struct proposal *out, str *out_token)
+{
+	str request_hash;
+	status s;
+
+	TRY(hash_request(cx, m->in, &request_hash));
+	s = answer_again(cx, m->in, request_hash, out, out_token);
+	if (s != E_NOT_FOUND)
+		return s;
+	ctx_clear(cx);
+	s = make(cx, m, request_hash);
+	if (s == E_EXISTS && m->in->idempotency_key.len)
+		return answer_again(cx, m->in, request_hash, out, out_token); /* it has just been used */
+	TRY(s);
+	*out = m->p;
+	*out_token = row_token(cx, &m->p);
+	return OK;
+}
+
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token)
 {
 	struct making m = { .in = in };
-	str request_hash;
-	status s;
 
 	TRY(check_request(cx, in));
-	TRY(hash_request(cx, in, &request_hash));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
-	s = answer_again(cx, in, request_hash, out, out_token);
-	if (s != E_NOT_FOUND)
-		return s;
-	ctx_clear(cx);
-	s = make(cx, &m, request_hash);
-	if (s == E_EXISTS && in->idempotency_key.len)
-		return answer_again(cx, in, request_hash, out, out_token); /* it has just been used */
-	TRY(s);
-	*out = m.p;
-	*out_token = row_token(cx, &m.p);
+	return propose(cx, &m, out, out_token);
+}
+
+/* --- a call: a read that policy lets run runs at once (TL-5) --- */
+
+static status
+run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
+{
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	m->run = (struct handler_run){ .tool = m->pass.tool,
+		.call = { .input = m->in->input,
+			.id = id_at(cx->arena, now_us),
+			.now_us = now_us,
+			.actor_id = cx->caller->principal_id } };
+	TRY(handler_run(cx, &m->run));
+	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
+		return outside(cx, m);
+	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
+	out->ran = true;
+	out->value = m->run.result.value;
 	return OK;
+}
+
+status
+proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
+{
+	struct making m = { .in = in };
+
+	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
+	if (m.pass.tool->effect != OP_READ)
+		return propose(cx, &m, &out->p, &out->token);
+	TRY(policy_rules_load(cx, cx->caller->org_id, &m.rules));
+	decide(cx, &m, 0, true, false);
+	if (m.decision.verdict == VERDICT_REFUSE)
+		return refuse(cx, &m);
+	return m.decision.verdict == VERDICT_RUN ? run_read(cx, &m, out)
+						 : propose(cx, &m, &out->p, &out->token);
 }
 
 void

@@ -43,7 +43,8 @@ static const struct {
 	{ 0xfe00, 0xfe0f, VISIBLE_ZERO_WIDTH },
 	{ 0xfeff, 0xfeff, VISIBLE_ZERO_WIDTH },
 	{ 0xffa0, 0xffa0, VISIBLE_ZERO_WIDTH },
-	{ 0xfff0, 0xfffb, VISIBLE_CONTROL },
+	{ 0xfff0, 0xfffc, VISIBLE_CONTROL },
+	{ 0xfffe, 0xffff, VISIBLE_CONTROL },
 	{ 0x1bca0, 0x1bca3, VISIBLE_ZERO_WIDTH },
 	{ 0x1d173, 0x1d17a, VISIBLE_ZERO_WIDTH },
 	{ 0xe0000, 0xe0fff, VISIBLE_CONTROL },
@@ -59,6 +60,8 @@ hides(uint32_t c)
 	return 0;
 }
 
+#define IMITATION 8u /* full-width and mathematical letters: nobody types them, they imitate */
+
 /* Scripts whose letters are taken for each other's; 0: no letter of theirs. */
 static unsigned
 script(uint32_t c)
@@ -70,8 +73,21 @@ script(uint32_t c)
 	if (c >= 0x400 && c <= 0x52f)
 		return 4;
 	if ((c >= 0xff21 && c <= 0xff3a) || (c >= 0xff41 && c <= 0xff5a) || (c >= 0x1d400 && c <= 0x1d7ff))
-		return 8; /* full-width and mathematical letters */
+		return IMITATION;
+	if (c >= 0x530 && c <= 0x58f) /* Armenian */
+		return 16;
+	if ((c >= 0x13a0 && c <= 0x13ff) || (c >= 0xab70 && c <= 0xabbf)) /* Cherokee */
+		return 32;
 	return 0;
+}
+
+/* What a word may have inside without ending: digits, joints, and marks that sit on a letter. */
+static bool
+joins(uint32_t c)
+{
+	return (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '\'' || c == 0x2019 ||
+	       (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) || (c >= 0x1ab0 && c <= 0x1aff) ||
+	       (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) || (c >= 0xfe20 && c <= 0xfe2f);
 }
 
 /* The character at p (valid UTF-8 of n bytes). */
@@ -96,8 +112,11 @@ watch(struct reading *r, uint32_t c)
 {
 	unsigned s = script(c);
 
-	r->scripts = s ? r->scripts | s : 0;
-	if (r->scripts & (r->scripts - 1))
+	if (s)
+		r->scripts |= s;
+	else if (!joins(c) && !hides(c))
+		r->scripts = 0;
+	if ((r->scripts & (r->scripts - 1)) || s == IMITATION)
 		r->found |= VISIBLE_MIXED;
 	if (c == '\n') {
 		r->blank_lines++;
@@ -111,8 +130,8 @@ watch(struct reading *r, uint32_t c)
 		r->found |= VISIBLE_PADDING;
 }
 
-str
-visible_text(struct arena *a, str text, unsigned *found)
+static str
+show(struct arena *a, str text, bool one_line, unsigned *found)
 {
 	struct reading r = { 0 };
 	struct buf b;
@@ -124,6 +143,8 @@ visible_text(struct arena *a, str text, unsigned *found)
 		uint32_t c = n ? decode((const unsigned char *)text.ptr + i, n) : 0xfffd;
 		unsigned what = n ? hides(c) : VISIBLE_CONTROL;
 
+		if (one_line && (c == '\n' || c == '\t'))
+			what = VISIBLE_CONTROL;
 		if (what)
 			buf_printf(&b, "\\u{%04X}", n ? c : (unsigned char)text.ptr[i]);
 		else
@@ -137,6 +158,18 @@ visible_text(struct arena *a, str text, unsigned *found)
 	if (buf_finish(&b, &out) != OK)
 		out = arena_printf(a, "(%zu bytes: too long to show)", text.len);
 	return out;
+}
+
+str
+visible_text(struct arena *a, str text, unsigned *found)
+{
+	return show(a, text, false, found);
+}
+
+str
+visible_line(struct arena *a, str text, unsigned *found)
+{
+	return show(a, text, true, found);
 }
 
 struct json *

@@ -24,6 +24,9 @@ enum visible_found {
 /* The text to show. *found gets the bits (it is added to). Newlines and tabs stay. */
 str visible_text(struct arena *a, str text, unsigned *found);
 
+/* The same for what must stay on one line: newlines and tabs are made visible, too. */
+str visible_line(struct arena *a, str text, unsigned *found);
+
 /* A copy of the document with every string and key made visible. */
 struct json *visible_json(struct arena *a, const struct json *doc, unsigned *found);
 
