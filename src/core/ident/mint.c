@@ -110,7 +110,9 @@ default_rights(const struct caller *c, struct mint *m, struct rules *set)
 	const struct rules *own = &c->rules;
 	bool agent = m->kind != PRINCIPAL_USER;
 
-	*set = has_all(own) ? (struct rules){ .level = LEVEL_ADMIN } : *own;
+	*set = *own;
+	if (has_all(own))
+		*set = (struct rules){ .level = LEVEL_ADMIN };
 	if (!agent)
 		return;
 	if (set->level > LEVEL_OPERATOR)

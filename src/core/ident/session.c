@@ -133,16 +133,17 @@ refuse_wrong(struct ctx *cx)
 static status
 record(struct ctx *cx, const struct person *p, enum audit_action action, str session_id)
 {
-	const struct caller them = { .org_id = p->org_id,
+	struct caller *them = ARENA_NEW(cx->arena, struct caller);
+	status s;
+
+	*them = (struct caller){ .org_id = p->org_id,
 		.org_slug = p->slug,
 		.kind = PRINCIPAL_USER,
 		.principal_id = p->principal_id,
 		.name = p->name,
 		.session_id = session_id,
 		.transport = cx->credential ? cx->credential->transport : "rest" };
-	status s;
-
-	cx->caller = &them;
+	cx->caller = them;
 	s = audit_add(cx,
 		&(struct audit_entry){
 			.action = action, .resource_type = STR("session"), .resource_id = session_id },

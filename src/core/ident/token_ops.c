@@ -169,10 +169,12 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct list_in *p = in;
 	const struct caller *c = cx->caller;
-	str mine = caller_may(c, STR("access.token.manage")) ? (str){ 0 } : c->principal_id;
+	str mine = { 0 };
 	struct row *rows;
 	size_t count;
 
+	if (!caller_may(c, STR("access.token.manage")))
+		mine = c->principal_id;
 	TRY(db_all(cx, SQL_TOKEN_LIST, row, sizeof(*rows), &rows, &count, TEXT(c->org_id), TEXT(p->after),
 		INT(op_page_rows(p->limit)), TEXT(mine)));
 	op_list(out, rows, sizeof(*rows), count, p->limit, write_token);
