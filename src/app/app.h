@@ -18,6 +18,7 @@
 #define PROGRAM "countersign"
 
 struct event_hub;
+struct feed;
 struct http_server;
 struct registry;
 struct sweeper;
@@ -37,6 +38,7 @@ struct app {
 	atomic_bool draining;	  /* a stop has been asked for */
 	struct registry *tools;	  /* made of app_tools */
 	struct event_hub *events; /* who wants to hear what happens */
+	struct feed *feed;	  /* sends events to who follows */
 	struct sweeper *sweeper;  /* ends proposals whose time is over */
 };
 

@@ -20,6 +20,7 @@
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
+#include "face/rest/feed.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
 
@@ -174,9 +175,12 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){
-		.db = cx->db, .app = app, .keys = cx->keys, .tools = app->tools, .events = app->events
-	};
+	app->base = (struct ctx){ .db = cx->db,
+		.app = app,
+		.keys = cx->keys,
+		.tools = app->tools,
+		.events = app->events,
+		.feed = app->feed };
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -237,6 +241,8 @@ serve(struct ctx *cx)
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	TRY(registry_new(cx, app_tools, &app->tools));
 	app->events = event_hub_new((int)(app->config.workers / 2));
+	app->feed = feed_start(&(struct feed_options){
+		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	TRY(listen_on(cx));
 	s = start_sealer(cx, &sealer);
 	if (s != OK) {
@@ -253,6 +259,7 @@ serve(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	sweeper_stop(app->sweeper);
+	feed_stop(app->feed); /* before the server: it holds streams */
 	http_server_free(app->server);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	event_hub_free(app->events);
