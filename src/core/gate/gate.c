@@ -135,6 +135,7 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 	int64_t now_us;
 	str id;
 
+	CHECK(p->tool != NULL);
 	TRY(tx_now_us(cx, &now_us));
 	id = id_at(cx->arena, now_us);
 	TRY(db_run(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),

@@ -155,7 +155,7 @@ take_whole(struct ctx *cx, const struct input *i, struct json *doc, void *in)
 		f++;
 	if (doc->type != JSON_OBJECT)
 		return fail(cx, E_INVALID, "the body must be a JSON object");
-	memcpy((char *)in + f->offset, &doc, sizeof(doc));
+	*(struct json **)(void *)((char *)in + f->offset) = doc;
 	return OK;
 }
 
