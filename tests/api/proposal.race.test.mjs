@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who comes first, and what must not be true afterwards: the races of DESIGN section 3, 64 applies at once, hints
+// between servers. On PostgreSQL two servers share the database, and another session holds the lock that everybody
+// has to wait for, so that the bad interleaving happens every time. SQLite has one writer: nothing can be held.
+// Operations: proposal_apply_token, proposal_approve, proposal_wait, token_revoke.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, test } from 'node:test';
+
+import { ok, World } from './lib/flow.mjs';
+import { onPostgres, until } from './lib/server.mjs';
+
+const rounds = Number(process.env.COUNTERSIGN_TEST_ROUNDS ?? 20);
+const at = (p, what = '') => `/api/v1/proposals/${p.proposalId}${what}`;
+
+let w, second;
+before(async () => {
+	w = await World.start({ args: ['--max-connections-per-address', '4096'] });
+	second = onPostgres ? await w.another() : w.server;
+});
+after(async () => {
+	if (second !== w.server) await second.stop({ keep: true });
+	await w.stop();
+});
+
+/** A session of our own in the database. */
+class Session {
+	constructor() {
+		this.out = '';
+		this.count = 0;
+		this.child = spawn('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', w.server.database.url], { stdio: ['pipe', 'pipe', 'inherit'] });
+		this.child.stdout.setEncoding('utf8').on('data', (text) => (this.out += text));
+	}
+
+	/** Runs it and gives what it printed. */
+	async run(sql) {
+		const from = this.out.length, mark = `done ${++this.count}`;
+		this.child.stdin.write(`${sql}\n\\echo ${mark}\n`);
+		await until(() => this.out.includes(`${mark}\n`, from), sql);
+		return this.out.slice(from).replace(`${mark}\n`, '').trim();
+	}
+
+	end() {
+		this.child.stdin.end();
+	}
+}
+
+/** Holds the row while `begin` starts requests and `waiting` of them queue up; then lets go and gives their answers. */
+async function held(table, column, id, waiting, begin, meanwhile = async () => {}) {
+	if (!onPostgres) return Promise.all(begin());
+	const holder = new Session(), watcher = new Session();
+	try {
+		await holder.run(`BEGIN; SELECT 1 FROM ${table} WHERE ${column} = '${id}' FOR UPDATE;`);
+		const requests = begin();
+		await until(async () => Number(await watcher.run(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock';`)) >= waiting, `${waiting} to wait`);
+		await meanwhile(watcher);
+		await holder.run('COMMIT;');
+		return await Promise.all(requests);
+	} finally {
+		holder.end();
+		watcher.end();
+	}
+}
+
+test('two votes at once complete a quorum', async () => {
+	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));
+	const [a, b] = [await w.person(), await w.person()];
+	const p = await w.propose();
+	const vote = (server, who) => server.request('POST', at(p, '/approve'), { body: { viewHash: p.viewHash }, headers: { ...who.headers(), origin: server.url } });
+	const answers = await held('proposal', 'proposal_id', p.proposalId, 2, () => [vote(w.server, a), vote(second, b)]);
+	assert.deepEqual(answers.map(({ status }) => status), [200, 200], answers.map(({ text }) => text).join('\n'));
+	assert.deepEqual(answers.map(({ json }) => json.status).sort(), ['approved', 'pending']);
+	assert.equal((await ok(w.admin.get(at(p)))).status, 'approved');
+	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
+});
+
+test('two applies from one version: one is done, the other has drifted', async () => {
+	const note = await w.note('Version', 'one');
+	const changes = [];
+	for (const text of ['left', 'right']) {
+		const p = await w.propose({ tool: 'note.update', input: { id: note.id, text } });
+		await w.approve(p);
+		changes.push(p);
+	}
+	const apply = (server, p) => server.as(w.first.adminToken).post(at(p, '/apply'));
+	const answers = await held('note', 'note_id', note.id, 2, () => [apply(w.server, changes[0]), apply(second, changes[1])]);
+	assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409], answers.map(({ text }) => text).join('\n'));
+	assert.equal(answers.find(({ status }) => status === 409).json.code, 'version_drift');
+	assert.equal((await w.notes()).find(({ id }) => id === note.id).version, 2);
+});
+
+test('ID-6 a revocation is not acknowledged while an apply by that token is on its way', async () => {
+	const boss = await w.person(['admin']);
+	const agent = await w.agentOf(boss, { level: 'maintainer' });
+	const p = await w.propose({}, agent.ask());
+	await w.approve(p);
+	const order = [];
+	const note = (name) => (answer) => (order.push(name), answer);
+	let revoking;
+	const [applied] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [agent.ask(second).post(at(p, '/apply')).then(note('apply'))], async (watcher) => {
+		revoking = w.admin.delete(`/api/v1/tokens/${agent.tokenId}`).then(note('revoke'));
+		await until(async () => Number(await watcher.run(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted;`)) === 1, 'the revocation to wait for its turn');
+		assert.deepEqual(order, [], 'nobody has been told anything');
+	});
+	await ok(revoking ?? w.admin.delete(`/api/v1/tokens/${agent.tokenId}`));
+	assert.equal(applied.status, 200, applied.text);
+	assert.equal((await agent.ask().post(at(p, '/apply'))).status, 401);
+});
+
+test('PA-4 a claim that waited past the expiry does not win', async (t) => {
+	if (!onPostgres) return t.skip('skipped: SQLite has one writer, nobody waits for a lock');
+	const p = await w.propose({ expiresInSeconds: 2 });
+	await w.approve(p);
+	const before_ = (await w.notes()).length;
+	const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [second.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })],
+		(watcher) => until(async () => (await watcher.run(`SELECT clock_timestamp() > '${p.expiresAt}';`)) === 't', 'its time to be over'));
+	assert.equal(answer.status, 410, answer.text);
+	assert.equal(answer.json.details.status, 'expired');
+	assert.equal((await w.notes()).length, before_);
+});
+
+test(`PA-5 64 applies of one token at once: one winner, 63 gone, one execution (${rounds} rounds)`, async () => {
+	for (let round = 0; round < rounds; round++) {
+		const p = await w.propose();
+		await w.approve(p);
+		const answers = await Promise.all(Array.from({ length: 64 }, (_, i) => (i % 2 ? second : w.server).as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })));
+		const count = (status) => answers.filter((answer) => answer.status === status).length;
+		assert.deepEqual({ won: count(200), gone: count(410) }, { won: 1, gone: 63 }, answers.map(({ status, text }) => `${status} ${text}`).find((line) => !/^(200|410)/.test(line)));
+		const { result } = answers.find(({ status }) => status === 200).json;
+		for (const { status, json } of answers) if (status === 410) assert.deepEqual(json.details.result, result);
+		assert.equal((await w.audit({ proposalId: p.proposalId, action: 'proposal.applied' })).length, 1);
+		assert.equal((await w.audit({ proposalId: p.proposalId, action: 'record.created' })).length, 1);
+	}
+});
+
+test('proposal_wait wakes on every server', async () => {
+	const p = await w.propose();
+	const waiting = ok(second.as(w.agentToken).get(at(p, '/wait?timeout=30')));
+	await w.approve(p);
+	assert.equal((await waiting).status, 'approved');
+});
