@@ -151,6 +151,7 @@ take_whole(struct ctx *cx, const struct input *i, struct json *doc, void *in)
 {
 	const struct field *f = i->others;
 
+	CHECK(in != NULL);
 	while (f->type != FIELD_TYPE_JSON)
 		f++;
 	if (doc->type != JSON_OBJECT)
