@@ -2,8 +2,12 @@
 /*
  * serve: from a command line to a server, and back.
  *
- *	signals blocked -> database open, migrated, prepared -> listening -> ready line
- *	  -> serving -> (SIGTERM) draining -> database closed
+ *	signals blocked -> database open -> listening -> database migrated, prepared
+ *	  -> ready line -> serving -> (SIGTERM) draining -> database closed
+ *
+ * It listens before it migrates: a start that fails because the address is taken, or
+ * because an operation is wrong, leaves the schema as it was. Nobody is served before
+ * the ready line.
  *
  * One thread takes all signals, so nothing of ours runs inside a signal handler.
  */
@@ -12,6 +16,7 @@
 #include "app/page.h"
 #include "app/store.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "db/db.h"
@@ -26,6 +31,8 @@
 #include <unistd.h>
 
 #define FILES_BESIDES_CONNECTIONS 64u /* databases, logs, the loop's own */
+/* Supervisors signal the process and its group: what comes so soon after the first is the same wish. */
+#define SAME_STOP_US SECOND_US
 
 /* --- signals --- */
 
@@ -42,13 +49,20 @@ watched_signals(void)
 	return set;
 }
 
+/* Again after SAME_STOP_US: somebody has lost patience. *first_us is 0 before the first time. */
 static void
-stop(struct app *app)
+stop(struct app *app, int64_t *first_us)
 {
-	if (atomic_exchange(&app->draining, true)) {
+	int64_t now = clock_mono_us();
+
+	if (*first_us && now - *first_us < SAME_STOP_US)
+		return;
+	if (*first_us) {
 		LOG(LOG_WARN, "server.forced", LOG_STR("why", STR("a second signal")));
 		_exit(1);
 	}
+	*first_us = now;
+	atomic_store(&app->draining, true);
 	LOG(LOG_INFO, "server.stopping", LOG_INT("drain_seconds", app->config.drain_seconds));
 	http_server_stop(app->server);
 }
@@ -59,13 +73,14 @@ watch(void *arg)
 	struct app *app = arg;
 	sigset_t set = watched_signals();
 	int signal_number = 0;
+	int64_t first_us = 0;
 
 	while (sigwait(&set, &signal_number) == 0 && signal_number != SIGUSR2) {
 		if (signal_number == SIGHUP) {
 			LOG(LOG_INFO, "server.reload");
 			http_server_reload(app->server);
 		} else {
-			stop(app);
+			stop(app, &first_us);
 		}
 	}
 	return NULL;
@@ -211,9 +226,10 @@ serve(struct ctx *cx)
 	pthread_t watcher;
 	status s;
 
-	TRY(prepare_database(cx));
 	TRY(listen_on(cx));
-	s = say_ready(cx);
+	s = prepare_database(cx);
+	if (s == OK)
+		s = say_ready(cx);
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
 		http_server_run(app->server);
