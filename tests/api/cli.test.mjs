@@ -56,6 +56,7 @@ test('a command takes only the settings that mean something to it', async () => 
 test('mistakes are explained in one line', async () => {
 	await assertMistake([], /help/);
 	await assertMistake([''], /help/);
+	await assertMistake(['--listen', '127.0.0.1:0'], /a command comes first, then flags such as "--listen"/);
 	await assertMistake(['serv'], /did you mean "serve"/);
 	await assertMistake(['migarte'], /did you mean "migrate"/);
 	await assertMistake(['frobnicate'], /no command "frobnicate".*help/);
@@ -158,7 +159,9 @@ test('doctor finds nothing wrong with a database that works', async () => {
 test('doctor has a line for each check', async () => {
 	const database = await freshDatabase();
 	const { stdout } = await run(['doctor', ...database.flags]);
-	for (const line of stdout.trimEnd().split('\n')) assert.match(line, /^(ok|warn|fail) +[a-z ]+: \S/);
+	const [first, ...lines] = stdout.trimEnd().split('\n');
+	assert.match(first, /^Looked at --data \S+ .*--listen 127\.0\.0\.1:7700 \(/);
+	for (const line of lines) assert.match(line, /^(ok|warn|fail) +[a-z ]+: \S/);
 	for (const name of ['database', 'data directory', 'disk', 'clock', 'landlock', 'seccomp', 'user namespaces', 'open files', 'address']) assert.match(stdout, new RegExp(` ${name}: `));
 	await database.drop();
 });
