@@ -203,12 +203,12 @@ test('loopback is served without a warning, IPv6 too', async (t) => {
 test('a second start finds what the first one made', async () => {
 	const database = await freshDatabase();
 	const made = JSON.parse((await run(['init', '--json', ...database.flags])).stdout);
-	assert.match(made.installationId, /^[0-9a-f]{32}$/);
+	assert.ok(made.orgId);
 	for (let round = 0; round < 2; round++) {
 		const server = await startServer({ database });
 		assert.equal((await server.get('/readyz')).json.status, 'ready');
 		assert.ok(!server.log().some((line) => line.event === 'database.migrated'));
-		await server.stop();
+		await server.stop({ keep: true });
 	}
 	await database.drop();
 });
