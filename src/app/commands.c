@@ -191,12 +191,12 @@ static const struct cli_flag audit_flags[] = {
 const struct cli_command commands[] = {
 	{ .name = "serve",
 		.summary = "Run the server.",
-		.doc = "Opens the database (and brings its schema up to date), listens, and says where when "
-		       "it is ready.\n"
+		.doc = "Opens the database, listens, brings the schema up to date, and says where when it is "
+		       "ready.\n"
 		       "\n"
-		       "SIGTERM or SIGINT stops it: what was accepted is finished first, a second signal "
-		       "ends it at "
-		       "once. SIGHUP reads the TLS certificate again. The log goes to standard error, one "
+		       "SIGTERM or SIGINT stops it: what was accepted is finished first; another "
+		       "signal, a second or more later, ends it at once. SIGHUP reads the TLS certificate "
+		       "again. The log goes to standard error, one "
 		       "event a line.",
 		.examples =
 			"serve\tSQLite in ./data, at http://127.0.0.1:7700\n"

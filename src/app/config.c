@@ -78,10 +78,16 @@ static status
 refuse_text(struct ctx *cx, const struct entry *e, str text)
 {
 	const struct setting *s = e->setting;
-	const char *accepts = s->accepts ? s->accepts : "a file";
+	const char *accepts = s->accepts ? s->accepts : "some text, not empty";
+	str guess = { 0 };
 
 	if (s->mask || !is_printable(text) || text.len > 80)
 		return fail(cx, E_INVALID, "%.*s must be %s", STR_ARG(e->place), accepts);
+	if (s->guess)
+		guess = s->guess(cx->arena, text);
+	if (guess.len)
+		return fail(cx, E_INVALID, "%.*s must be %s, not \"%.*s\"; did you mean %.*s?",
+			STR_ARG(e->place), accepts, STR_ARG(text), STR_ARG(guess));
 	return fail(
 		cx, E_INVALID, "%.*s must be %s, not \"%.*s\"", STR_ARG(e->place), accepts, STR_ARG(text));
 }

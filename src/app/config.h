@@ -2,7 +2,7 @@
 /*
  * config: every setting of the program, described once.
  *
- * From the one table (config.c) come the flags (--listen), the environment
+ * From the one table (settings.c) come the flags (--listen), the environment
  * (COUNTERSIGN_LISTEN), the keys of the file (--config FILE, a JSON object:
  * {"listen": "127.0.0.1:7700"}), the help, docs/settings.md and
  * GET /api/v1/config. A flag beats the environment, the environment beats the
@@ -12,7 +12,7 @@
  * are errors. COUNTERSIGN_FAULT (builds with fault points only), COUNTERSIGN_BUILD
  * and COUNTERSIGN_TEST_* belong to the tests and are left alone.
  *
- * To add a setting: a member of struct config and a row of settings[].
+ * To add a setting: a member of struct config here and a row of settings[] in settings.c.
  */
 #ifndef APP_CONFIG_H
 #define APP_CONFIG_H
@@ -41,9 +41,13 @@ struct setting {
 	enum setting_type type;
 	size_t offset;	  /* of its member in struct config */
 	int64_t min, max; /* INT: the value, both included */
-	/* TEXT: is it a value? NULL: any printable text, but not empty. accepts ends "must be ...". */
+	/* TEXT: is it a value? It is printable already. NULL: whatever is not empty. */
 	bool (*check)(str text);
+	/* TEXT: ends the sentence "... must be"; NULL: "some text, not empty", which is true without a check
+	 * only */
 	const char *accepts;
+	/* TEXT: what may have been meant by a text that is no value, or empty; NULL: no guess */
+	str (*guess)(struct arena *a, str text);
 	str (*mask)(struct arena *a, str text); /* what may be shown of it; NULL: all */
 	unsigned where;
 	bool not_in_file;

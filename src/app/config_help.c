@@ -64,7 +64,9 @@ config_markdown(struct buf *b)
 		"bytes.\n\n"
 		"An unknown flag, key or `COUNTERSIGN_` variable is an error, and so is a value that is not\n"
 		"accepted: the program says what would be, and ends with exit code 2. What a running server\n"
-		"uses, and where each value came from, is at `GET /api/v1/config`; passwords are masked.\n",
+		"uses, and where each value came from, is at `GET /api/v1/config`, with passwords masked. "
+		"It\n"
+		"needs a credential, so it refuses everybody until there are accounts.\n",
 		LIMIT_CONFIG_FILE);
 	for (size_t row = 0; row < setting_count; row++) {
 		if (begins_group(row))

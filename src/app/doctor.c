@@ -117,7 +117,8 @@ check_database(struct ctx *cx)
 	status s;
 
 	if (!c->database.len && access(arena_cstr(cx->arena, c->data), F_OK) != 0)
-		return say(cx, WARN, "there is none yet; `countersign serve` makes it");
+		return say(cx, WARN, "there is none in %.*s yet; `countersign serve` makes it",
+			STR_ARG(c->data));
 	s = store_open(cx, false);
 	if (s == E_BUSY)
 		return say(cx, WARN,
@@ -287,6 +288,34 @@ write_json(struct json_out *o, const char *name, const struct finding *f)
 	json_out_end(o);
 }
 
+static bool
+is_place(const struct setting *s)
+{
+	return s->offset == offsetof(struct config, data) || s->offset == offsetof(struct config, database) ||
+	       s->offset == offsetof(struct config, listen);
+}
+
+/* Where it looked. Who runs the server with other settings sees that this was not its place. */
+static void
+write_places(struct ctx *cx, struct buf *b, struct json_out *o, bool json)
+{
+	if (!json)
+		buf_add(b, STR("Looked at"));
+	for (size_t row = 0; row < setting_count; row++) {
+		const char *name = settings[row].flag.name;
+		str value = config_shown(cx->arena, &cx->app->config, &settings[row]);
+
+		if (!is_place(&settings[row]) || !value.len)
+			continue;
+		if (json)
+			json_out_str(o, name, value);
+		else
+			buf_printf(b, " --%s %.*s", name, STR_ARG(value));
+	}
+	if (!json)
+		buf_add(b, STR(" (give the server's own settings to look where it does)\n"));
+}
+
 status
 run_doctor(struct ctx *cx, const struct cli_call *call)
 {
@@ -297,10 +326,11 @@ run_doctor(struct ctx *cx, const struct cli_call *call)
 
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
-	if (json) {
+	if (json)
 		json_out_object(&o, NULL);
+	write_places(cx, &b, &o, json);
+	if (json)
 		json_out_array(&o, "checks");
-	}
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct finding f = checks[i].run(cx);
 

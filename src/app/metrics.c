@@ -97,6 +97,8 @@ write_db(const struct app *app, struct buf *b)
 	one(b, "countersign_db_reruns_total", "counter", "Transactions that ran again.", s.reruns);
 	one(b, "countersign_db_unknown_total", "counter", "Commits whose outcome was not known.", s.unknown);
 	one(b, "countersign_db_reconnects_total", "counter", "Connections made again.", s.reconnects);
+	one(b, "countersign_db_round_trips_total", "counter",
+		"Times that the server was waited for (PostgreSQL).", s.round_trips);
 	one(b, "countersign_db_queue", "gauge", "Transactions waiting for the writer.", s.queue_now);
 }
 

@@ -2,8 +2,12 @@
 /*
  * serve: from a command line to a server, and back.
  *
- *	signals blocked -> database open, migrated, prepared -> listening -> ready line
- *	  -> serving -> (SIGTERM) draining -> database closed
+ *	signals blocked -> database open -> listening -> database migrated, prepared
+ *	  -> ready line -> serving -> (SIGTERM) draining -> database closed
+ *
+ * It listens before it migrates: a start that fails because the address is taken, or
+ * because an operation is wrong, leaves the schema as it was. Nobody is served before
+ * the ready line.
  *
  * One thread takes all signals, so nothing of ours runs inside a signal handler.
  */
@@ -12,6 +16,7 @@
 #include "app/page.h"
 #include "app/store.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/event.h"
@@ -32,6 +37,8 @@
 #include <unistd.h>
 
 #define FILES_BESIDES_CONNECTIONS 64u /* databases, logs, the loop's own */
+/* Supervisors signal the process and its group: what comes so soon after the first is the same wish. */
+#define SAME_STOP_US SECOND_US
 
 /* --- signals --- */
 
@@ -48,13 +55,20 @@ watched_signals(void)
 	return set;
 }
 
+/* Again after SAME_STOP_US: somebody has lost patience. *first_us is 0 before the first time. */
 static void
-stop(struct app *app)
+stop(struct app *app, int64_t *first_us)
 {
-	if (atomic_exchange(&app->draining, true)) {
+	int64_t now = clock_mono_us();
+
+	if (*first_us && now - *first_us < SAME_STOP_US)
+		return;
+	if (*first_us) {
 		LOG(LOG_WARN, "server.forced", LOG_STR("why", STR("a second signal")));
 		_exit(1);
 	}
+	*first_us = now;
+	atomic_store(&app->draining, true);
 	LOG(LOG_INFO, "server.stopping", LOG_INT("drain_seconds", app->config.drain_seconds));
 	http_server_stop(app->server);
 }
@@ -65,13 +79,14 @@ watch(void *arg)
 	struct app *app = arg;
 	sigset_t set = watched_signals();
 	int signal_number = 0;
+	int64_t first_us = 0;
 
 	while (sigwait(&set, &signal_number) == 0 && signal_number != SIGUSR2) {
 		if (signal_number == SIGHUP) {
 			LOG(LOG_INFO, "server.reload");
 			http_server_reload(app->server);
 		} else {
-			stop(app);
+			stop(app, &first_us);
 		}
 	}
 	return NULL;
@@ -175,12 +190,7 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){ .db = cx->db,
-		.app = app,
-		.keys = cx->keys,
-		.tools = app->tools,
-		.events = app->events,
-		.feed = app->feed };
+	app->base = (struct ctx){ .db = cx->db, .app = app, .tools = app->tools, .events = app->events };
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -229,29 +239,32 @@ start_sealer(struct ctx *cx, struct sealer **out)
 	return sealer_start(cx, &o, out);
 }
 
+/* After the address is ours: the database, the keys that belong to it, and what works behind the requests. */
 static status
-serve(struct ctx *cx)
+start_kernel(struct ctx *cx, struct sealer **out_sealer)
 {
 	struct app *app = cx->app;
-	struct sealer *sealer;
-	pthread_t watcher;
-	status s;
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
-	TRY(registry_new(cx, app_tools, &app->tools));
-	app->events = event_hub_new((int)(app->config.workers / 2));
+	app->base.keys = cx->keys; /* no request has been accepted yet */
+	TRY(start_sealer(cx, out_sealer));
 	app->feed = feed_start(&(struct feed_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
-	TRY(listen_on(cx));
-	s = start_sealer(cx, &sealer);
-	if (s != OK) {
-		http_server_free(app->server);
-		return s;
-	}
+	app->base.feed = app->feed;
 	app->sweeper = sweeper_start(&(struct sweeper_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
-	s = say_ready(cx);
+	return say_ready(cx);
+}
+
+static status
+serve_on(struct ctx *cx)
+{
+	struct app *app = cx->app;
+	struct sealer *sealer = NULL;
+	pthread_t watcher;
+	status s = start_kernel(cx, &sealer);
+
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
 		http_server_run(app->server);
@@ -262,6 +275,20 @@ serve(struct ctx *cx)
 	feed_stop(app->feed); /* before the server: it holds streams */
 	http_server_free(app->server);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
+	return s;
+}
+
+static status
+serve(struct ctx *cx)
+{
+	struct app *app = cx->app;
+	status s;
+
+	TRY(registry_new(cx, app_tools, &app->tools));
+	app->events = event_hub_new((int)(app->config.workers / 2));
+	s = listen_on(cx);
+	if (s == OK)
+		s = serve_on(cx);
 	event_hub_free(app->events);
 	registry_free(app->tools);
 	return s;

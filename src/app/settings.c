@@ -40,6 +40,15 @@ is_address(str text)
 	return colon && is_port(str_skip(text, colon)) && is_host((str){ text.ptr, colon - 1 });
 }
 
+/* "7700" and ":7700": the port alone, at the address where others cannot reach it. */
+static str
+guess_address(struct arena *a, str text)
+{
+	str port = str_starts(text, STR(":")) ? str_skip(text, 1) : text;
+
+	return is_port(port) ? arena_printf(a, "127.0.0.1:%.*s", STR_ARG(port)) : STR("");
+}
+
 static bool
 is_database(str text)
 {
@@ -99,7 +108,8 @@ mask_database(struct arena *a, str text)
 		at < user.len ? ":***" : "", STR_ARG(place), STR_ARG(query));
 }
 
-#define ROW(member_) .offset = offsetof(struct config, member_)
+#define ROW(member_)	.offset = offsetof(struct config, member_)
+#define FILE_OR_NOTHING "the path of a file, or nothing"
 
 const struct setting settings[] = {
 	{ .flag = { "config", "FILE", "",
@@ -107,6 +117,7 @@ const struct setting settings[] = {
 		.group = "General",
 		ROW(config),
 		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
 		.where = IN_DATABASE,
 		.not_in_file = true },
 	{ .flag = { "log-level", "LEVEL", "info",
@@ -164,18 +175,21 @@ const struct setting settings[] = {
 		.group = "Network",
 		ROW(listen),
 		.check = is_address,
-		.accepts = "HOST:PORT, such as 127.0.0.1:7700 or [::1]:7700",
+		.accepts = "HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:7700 or [::1]:7700",
+		.guess = guess_address,
 		.where = IN_SERVE | IN_DOCTOR },
 	{ .flag = { "tls-certificate", "FILE", "",
 		  "The certificate with its chain, PEM. SIGHUP reads it again." },
 		.group = "Network",
 		ROW(tls_certificate),
 		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
 		.where = IN_SERVE },
 	{ .flag = { "tls-key", "FILE", "", "The certificate's private key, PEM." },
 		.group = "Network",
 		ROW(tls_key),
 		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
 		.where = IN_SERVE },
 	{ .flag = { "max-connections", "N", "12000", "Connections held at once; more are turned away." },
 		.group = "Network",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op: an operation as a record. Route, OpenAPI entry, command, documentation
- * and (later) MCP tool come from it; there is nothing else to keep in step.
+ * op: an operation as a record. Route, OpenAPI entry and documentation come from
+ * it, and later the MCP tool; there is nothing else to keep in step. The commands
+ * of the program are not operations: they have a table of their own (app/commands.c).
  *
  * The zero value refuses: an op without a rule can be called by nobody.
  *
@@ -20,6 +21,7 @@
 /* Anybody with a valid credential; the operation itself looks at what they may. */
 #define RULE_ANYBODY "anybody"
 
+/* A GET is OP_READ; op_check insists. */
 enum op_effect { OP_READ, OP_MUTATE, OP_DESTRUCTIVE };
 
 enum op_where {
@@ -49,8 +51,15 @@ struct op {
 	const struct field *in; /* input: path, query (GET, DELETE) or body members; NULL: none */
 	size_t in_size;
 	const struct field *out; /* members of the answer; NULL: content_type is not JSON */
-	const status *errors;	 /* what run can fail with, ended by OK; NULL: only what its face adds */
-	int success;		 /* HTTP status of success; 0: 200 */
+	/*
+	 * What run can fail with, ended by OK; NULL: only what its face adds. The face adds what stands
+	 * before run: wrong input (E_INVALID; with a body E_BAD_JSON, E_MEDIA_TYPE, E_TOO_LARGE), who may
+	 * call it, framing, E_TIMEOUT, E_INTERNAL, and E_BUSY on a worker. What run hands on from tx_run or
+	 * db_read is listed here: E_UNAVAILABLE, and where it writes E_DISK_FULL, E_READ_ONLY,
+	 * E_COMMIT_UNKNOWN. API tests refuse an answer that is not documented.
+	 */
+	const status *errors;
+	int success; /* HTTP status of success; 0: 200 */
 	const char
 		*content_type; /* NULL: application/json; else run writes the body itself with json_out_raw */
 	bool streams; /* the answer goes on: run says whether it may begin, events follow (text/event-stream)

@@ -167,6 +167,9 @@ status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
  * not null), and those of tx_run. On PostgreSQL any of them dooms the transaction: hand them on.
  */
 
+/* A number of parameters that is not the statement's is a bug: it is logged with both, and stops the program.
+ */
+
 /* Runs a statement; *out_rows (may be NULL) is how many rows it touched. */
 #define db_run(cx, sql, ...)		     db_run_args((cx), (sql), NULL, DB_ARGS(__VA_ARGS__))
 #define db_run_count(cx, sql, out_rows, ...) db_run_args((cx), (sql), (out_rows), DB_ARGS(__VA_ARGS__))

@@ -672,21 +672,23 @@ greet(struct ctx *cx, struct pglink *l)
 	return OK;
 }
 
-/* libpq's words in one line. They name hosts and users, never the password. */
+/* libpq's words, its lines joined to one. They name hosts and users, never the password. */
 static status
 refuse(struct ctx *cx, const struct pglink *l)
 {
 	str words = str_of(l->conn ? PQerrorMessage(l->conn) : "out of memory");
-	char *line = arena_try_bytes(cx->arena, words.len);
-	size_t len = 0;
+	struct buf b;
 
-	for (size_t i = 0; line && i < words.len; i++) {
-		bool space = (unsigned char)words.ptr[i] <= ' ';
+	buf_init(&b, cx->arena, SIZE_MAX);
+	while (words.len) {
+		size_t end = str_find(words, '\n');
+		str line = str_trim((str){ words.ptr, end });
 
-		if (!space || (len && line[len - 1] != ' '))
-			line[len++] = space ? ' ' : words.ptr[i];
+		if (line.len)
+			buf_printf(&b, "%s%.*s", b.len ? "; " : "", STR_ARG(line));
+		words = str_skip(words, end + 1);
 	}
-	return fail(cx, E_UNAVAILABLE, "cannot reach PostgreSQL: %.*s", STR_ARG(((str){ line, len })));
+	return fail(cx, E_UNAVAILABLE, "cannot reach PostgreSQL: %.*s", STR_ARG(buf_str(&b)));
 }
 
 status

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements and their rows: the same for every engine. */
 #include "base/check.h"
+#include "base/log.h"
 #include "db/engine.h"
 
 /* --- from cells to structs --- */
@@ -122,6 +123,9 @@ execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t
 	status done;
 
 	CHECK(tx != NULL);
+	if (count != s->params) /* the check that follows cannot say which statement it was */
+		LOG(LOG_ERROR, "db.wrong_parameters", LOG_STR("statement", str_of(s->name)),
+			LOG_INT("takes", s->params), LOG_INT("given", count));
 	CHECK(count == s->params);
 	CHECK(tx->writes || !s->writes);
 	CHECK(s->index < tx->db->catalog.sql_count && tx->db->catalog.sql[s->index] == s);

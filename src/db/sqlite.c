@@ -86,7 +86,10 @@ lock_directory(struct ctx *cx, const char *dir, int *out_fd)
 	error = errno;
 	(void)close(fd);
 	if (error == EWOULDBLOCK)
-		return fail(cx, E_BUSY, "another process has %s open; stop it, or talk to that server", dir);
+		return fail(cx, E_BUSY,
+			"the data directory \"%s\" is open in another process; stop it, or choose another "
+			"with --data",
+			dir);
 	return refuse(cx, error, "locked", path);
 }
 

@@ -288,6 +288,7 @@ http_router_find(struct ctx *cx, const struct http_node *router, enum http_metho
 	struct http_match *out_match)
 {
 	struct search s = { .method = method, .match = out_match };
+	str allow;
 
 	*out_match = (struct http_match){ .path = path };
 	CHECK(str_starts(path, STR("/")));
@@ -295,9 +296,11 @@ http_router_find(struct ctx *cx, const struct http_node *router, enum http_metho
 	TRY(join(cx, &s, path));
 	if (walk(&s, router, 0))
 		return OK;
-	if (out_match->allowed)
-		return fail(cx, E_METHOD, "this path does not take %s", http_method_name(method));
-	return fail(cx, E_NOT_FOUND, "there is nothing here");
+	if (!out_match->allowed)
+		return fail(cx, E_NOT_FOUND, "there is nothing here");
+	allow = http_router_allow(cx->arena, out_match->allowed);
+	return fail(cx, E_METHOD, "this path does not take %s, but %.*s", http_method_name(method),
+		STR_ARG(allow));
 }
 
 str

@@ -214,6 +214,10 @@ start_listening(struct ctx *cx, struct http_server *s)
 		e = uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_connection);
 	if (e == 0)
 		e = uv_tcp_getsockname(&s->listener, (struct sockaddr *)&a, &len);
+	if (e == UV_EADDRINUSE)
+		return fail(cx, E_UNAVAILABLE,
+			"%s port %d is in use; stop what listens there, or choose another with --listen",
+			s->o.host, s->o.port);
 	if (e < 0)
 		return fail(cx, E_UNAVAILABLE, "cannot listen on %s port %d: %s", s->o.host, s->o.port,
 			uv_strerror(e));

@@ -188,8 +188,8 @@ put_value(struct binding *b, const struct json *value)
 	}
 }
 
-static str
-list_keys(struct arena *a, const struct field *fields)
+str
+field_keys(struct arena *a, const struct field *fields)
 {
 	struct buf b;
 
@@ -207,7 +207,7 @@ list_keys(struct arena *a, const struct field *fields)
 static void
 refuse_unknown(struct ctx *cx, const struct field *fields, str key)
 {
-	str accepted = list_keys(cx->arena, fields);
+	str accepted = field_keys(cx->arena, fields);
 
 	fail_issue(cx, pointer_key(cx->arena, STR(""), key),
 		arena_printf(cx->arena, "is not a known member; accepted: %.*s", STR_ARG(accepted)));
@@ -357,6 +357,17 @@ add_bounds(struct arena *a, struct json *schema, const struct field *f)
 		add_bound(a, schema, text ? "maxLength" : "maximum", f->max);
 }
 
+/* The field's sentence, and the bound that maxLength cannot say: it counts characters. */
+static str
+description(struct arena *a, const struct field *f)
+{
+	const char *doc = f->doc ? f->doc : "";
+
+	if (f->type != FIELD_TYPE_TEXT || f->choices || !bounded_above(f))
+		return str_of(doc);
+	return arena_printf(a, "%s%sAt most %" PRId64 " bytes of UTF-8.", doc, *doc ? " " : "", f->max);
+}
+
 static struct json *
 describe(struct arena *a, const struct field *f)
 {
@@ -367,11 +378,12 @@ describe(struct arena *a, const struct field *f)
 		[FIELD_TYPE_JSON] = NULL,
 	};
 	struct json *schema = json_new_object(a);
+	str doc = description(a, f);
 
 	if (types[f->type])
 		json_add_member(schema, STR("type"), json_new_string(a, str_of(types[f->type])));
-	if (f->doc)
-		json_add_member(schema, STR("description"), json_new_string(a, str_of(f->doc)));
+	if (doc.len)
+		json_add_member(schema, STR("description"), json_new_string(a, doc));
 	if (f->type == FIELD_TYPE_INT || f->type == FIELD_TYPE_TEXT)
 		add_bounds(a, schema, f);
 	if (f->choices) {

@@ -41,6 +41,9 @@ const struct field *field_by_key(const struct field *fields, str key);
 /* base_rev -> baseRev */
 str field_key(struct arena *a, const char *name);
 
+/* The names of all members that JSON can have: "id, baseRev", or "none". */
+str field_keys(struct arena *a, const struct field *fields);
+
 /* The JSON Schema of a table: {type: object, properties, required, additionalProperties: false}. */
 struct json *field_schema(struct arena *a, const struct field *fields);
 

@@ -42,12 +42,12 @@ test('a number that does not survive is refused with its path', async () => {
 
 test('an unknown path is 404', async () => {
 	for (const path of ['/nowhere', '/api/v1', '/api/v1/version/', '/healthz/x'])
-		assertError(await server.get(path), 404, 'not_found');
+		assert.match(assertError(await server.get(path), 404, 'not_found').message, /\/openapi\.json/);
 });
 
 test('a method that the path does not take is 405 and says which it takes', async () => {
 	const answer = await server.request('DELETE', '/api/v1/version', { check: false });
-	assertError(answer, 405, 'method_not_allowed');
+	assert.match(assertError(answer, 405, 'method_not_allowed').message, /does not take DELETE, but GET, HEAD$/);
 	assert.deepEqual(answer.headers.get('allow').split(/, */).sort(), ['GET', 'HEAD']);
 	const post = await server.get(target, { check: false });
 	assertError(post, 405, 'method_not_allowed');
@@ -96,14 +96,17 @@ test('an unknown query parameter is named', async () => {
 	for (const path of ['/api/v1/version?verbose=1', '/healthz?x', '/openapi.json?a=1&b=2']) {
 		const json = assertError(await server.get(path), 400, 'invalid');
 		assert.equal(json.fields.length, path.includes('&') ? 2 : 1);
+		assert.match(json.message, /accepted: none/);
 	}
 	const json = assertError(await server.post(`${target}?document=1`, { document: 1 }), 400, 'invalid');
 	assert.equal(json.fields[0].path, '/document');
+	assert.match(json.message, /in the body/);
 });
 
 test('a query that cannot be decoded is invalid', async () => {
 	assertError(await server.get('/api/v1/version?%zz=1'), 400, 'invalid');
 	assertError(await server.get('/api/v1/version?a=%ff'), 400, 'invalid');
+	assert.match(assertError(await server.get('/api/v1/version?a=%00'), 400, 'invalid').message, /must not contain NUL/);
 });
 
 test('a body beyond the limit is 413', async () => {

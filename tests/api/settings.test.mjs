@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { root, run, temporaryDirectory } from './lib/server.mjs';
+import { program, root, run, temporaryDirectory } from './lib/server.mjs';
 
 async function settingsFile(t, content) {
 	const file = path.join(await temporaryDirectory(t), 'settings.json');
@@ -58,10 +58,11 @@ test('variables of others, and those of the tests, are left alone', async () => 
 });
 
 const badValues = [
-	['listen', '7700', /HOST:PORT/],
-	['listen', '127.0.0.1', /HOST:PORT, such as 127\.0\.0\.1:7700/],
-	['listen', '127.0.0.1:70000', /HOST:PORT/],
-	['listen', ':80', /HOST:PORT/],
+	['listen', '7701', /HOST:PORT.*; did you mean 127\.0\.0\.1:7701\?$/m],
+	['listen', '127.0.0.1', /HOST:PORT .*, such as 127\.0\.0\.1:7700/],
+	['listen', '127.0.0.1:70000', /with a port from 0 to 65535, .*, not "127\.0\.0\.1:70000"$/m],
+	['listen', ':80', /did you mean 127\.0\.0\.1:80\?/],
+	['tls-key', 'a\nb', /the path of a file, or nothing/],
 	['listen', 'a b:80', /HOST:PORT/],
 	['listen', '::1:80', /\[::1\]:7700/],
 	['workers', '0', /from 1 to 256/],
@@ -125,7 +126,7 @@ test('a certificate that cannot be read is said in one sentence', async (t) => {
 
 test('docs/settings.md is what the program says', async () => {
 	const { stdout } = await run(['help', 'settings', '--markdown']);
-	assert.equal(await readFile(path.join(root, 'docs/settings.md'), 'utf8'), stdout, 'make it again: countersign help settings --markdown > docs/settings.md');
+	assert.equal(await readFile(path.join(root, 'docs/settings.md'), 'utf8'), stdout, `make it again: ${path.relative(root, program)} help settings --markdown > docs/settings.md`);
 });
 
 test('help settings names each flag, variable and default', async () => {

@@ -242,7 +242,7 @@ audit_seal(struct ctx *cx, str org_id, const char *held_dir, struct sealed *out)
 	struct signing s = { .org_id = org_id };
 	struct sealed done = { .size = 0 };
 	struct checkpoint_key key = { .name = checkpoint_origin(cx->arena, org_id) };
-	int locked = -1;
+	scoped_fd locked = -1;
 
 	CHECK(cx->keys != NULL);
 	memcpy(key.bytes, cx->keys->sign_public, sizeof(key.bytes));
@@ -252,7 +252,6 @@ audit_seal(struct ctx *cx, str org_id, const char *held_dir, struct sealed *out)
 	if (FAULT_FAILS(seal_after_commit))
 		return fail(cx, E_UNAVAILABLE, "stopped between sealing and signing");
 	TRY(lock_folder(cx, held_dir, &locked));
-	scoped_fd unlock = locked;
 	TRY(sign(cx, &s, held_dir));
 	done.signed_now = s.needed;
 	*out = done;

@@ -90,8 +90,10 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
 	p.override_ = permission_override(snapshot, p.tool);
 	p.has_verb = holds_all(c, p.tool);
-	if (!may_propose(c, p.tool))
-		return caller_require(cx, c, p.tool->name, p.tool->rules);
+	if (!may_propose(c, p.tool)) {
+		TRY(caller_require(cx, c, p.tool->name, p.tool->rules)); /* it names what is missing */
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s", p.tool->name);
+	}
 	TRY(gate_check_input(cx, p.tool, input));
 	TRY(canon_text(cx, input, &p.input));
 	TRY(canon_hash(cx, input, &p.args_hash));

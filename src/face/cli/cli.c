@@ -24,6 +24,11 @@ cli_find(struct ctx *cx, const struct cli_command *commands, str name, const str
 {
 	struct nearest guess = { 0 };
 
+	if (str_starts(name, STR("-")))
+		return fail(cx, E_INVALID,
+			"a command comes first, then flags such as \"%.*s\"; `countersign help` lists the "
+			"commands",
+			STR_ARG(name));
 	for (const struct cli_command *c = commands; c->name; c++) {
 		if (str_eq(name, str_of(c->name))) {
 			*out_command = c;

@@ -89,6 +89,37 @@ is_repeated(const struct reading *r, str key, size_t end)
 	return false;
 }
 
+static bool
+has_escaped_nul(str raw)
+{
+	for (size_t at = 0; at < raw.len; at++)
+		if (str_starts(str_skip(raw, at), STR("%00")))
+			return true;
+	return false;
+}
+
+/* One of them is as it came, and cannot be decoded. */
+static const char *
+why_not_decoded(str name, str value)
+{
+	return has_escaped_nul(name) || has_escaped_nul(value) ? "must not contain NUL (%00)"
+							       : "is not valid percent-encoding of UTF-8";
+}
+
+/* The sentence for a name that is no parameter: with those that are. */
+static const char *
+unknown_parameter(const struct reading *r)
+{
+	str accepted;
+
+	if (op_takes_body(r->input->op))
+		return "is not a parameter of this operation; its input comes in the body";
+	accepted = field_keys(r->cx->arena, r->input->others);
+	return arena_printf(
+		r->cx->arena, "is not a parameter of this operation; accepted: %.*s", STR_ARG(accepted))
+		.ptr;
+}
+
 /* Ends when there are as many issues as anybody will hear of: a query of a thousand names costs no more. */
 static void
 read_query(struct reading *r)
@@ -101,9 +132,9 @@ read_query(struct reading *r)
 		const struct field *f = is_query ? field_by_key(r->input->others, name) : NULL;
 
 		if (!ok)
-			note(r, name, "is not valid percent-encoding of UTF-8");
+			note(r, name, why_not_decoded(name, value));
 		else if (!f)
-			note(r, name, "is not a parameter of this operation");
+			note(r, name, unknown_parameter(r));
 		else if (is_repeated(r, name, at))
 			note(r, name, "is given twice");
 		else
@@ -121,6 +152,18 @@ read_path(struct reading *r)
 	}
 }
 
+/* Was something else wrong with it? Then it is not missing. */
+static bool
+is_noted(const struct reading *r, str key)
+{
+	str path = pointer_key(r->cx->arena, STR(""), key);
+
+	for (size_t i = 0; i < r->found.issue_count; i++)
+		if (str_eq(r->found.issues[i].path, path))
+			return true;
+	return false;
+}
+
 static void
 require_query(struct reading *r)
 {
@@ -129,7 +172,7 @@ require_query(struct reading *r)
 	for (const struct field *f = r->input->others; f->type != FIELD_TYPE_END; f++) {
 		str key = field_key(r->cx->arena, f->name);
 
-		if (f->need && !http_query(r->x, key, &value))
+		if (f->need && !is_noted(r, key) && !http_query(r->x, key, &value))
 			note(r, key, "is needed");
 	}
 }
@@ -151,11 +194,12 @@ take_whole(struct ctx *cx, const struct input *i, struct json *doc, void *in)
 {
 	const struct field *f = i->others;
 
+	CHECK(in != NULL);
 	while (f->type != FIELD_TYPE_JSON)
 		f++;
 	if (doc->type != JSON_OBJECT)
 		return fail(cx, E_INVALID, "the body must be a JSON object");
-	memcpy((char *)in + f->offset, &doc, sizeof(doc));
+	*(struct json **)(void *)((char *)in + f->offset) = doc;
 	return OK;
 }
 

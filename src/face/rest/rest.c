@@ -37,6 +37,8 @@ rest_refuse(struct http_exchange *x, status s)
 {
 	struct json_out o;
 
+	if (s == E_NOT_FOUND && !x->route) /* no path, rather than no note of that name */
+		s = fail(x->cx, s, "there is nothing at this path; /openapi.json lists those there are");
 	if (x->cx->error.code != s)
 		x->cx->error = (struct error){ .code = s }; /* so that the log knows what it was */
 	x->status = status_info(s)->http;

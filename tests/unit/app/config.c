@@ -35,6 +35,8 @@ every_row_is_whole(void **state)
 		assert_true(s->type == SETTING_TEXT || s->max > s->min);
 		if (s->type == SETTING_TEXT && s->check)
 			assert_true(s->check(str_of(s->flag.fallback))); /* a default is a value */
+		/* without its own words a refusal says "some text, not empty", which a check makes untrue */
+		assert_true(!s->check || s->accepts);
 		for (size_t other = 0; other < row; other++) {
 			assert_string_not_equal(settings[other].flag.name, s->flag.name);
 			assert_true(settings[other].offset != s->offset);

@@ -2,7 +2,7 @@
 /* The card (AP-5, AP-6): the same facts give the same bytes, another fact another hash. */
 #include "tests/unit/unit.h"
 
-#include "core/proposal/card.h"
+#include "core/card/card.h"
 #include "json/canon.h"
 
 static const char *const rules[] = { "x.x.write", NULL };

@@ -2,7 +2,7 @@
 /* Text as a person will really see it (AP-7): a corpus of ways to deceive, and what must stay as it is. */
 #include "tests/unit/unit.h"
 
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 
 static void
 assert_shown(const char *text, const char *shown, unsigned expected)

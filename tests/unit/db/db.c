@@ -3,8 +3,11 @@
 #include "tests/unit/db/engines.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* --- commit and rollback --- */
 
@@ -587,6 +590,39 @@ mistakes_in_the_program_stop_it(void **state)
 	}
 }
 
+struct overheard {
+	struct world *world;
+	int fd;
+};
+
+static void
+miscount_aloud(void *arg)
+{
+	const struct overheard *o = arg;
+
+	log_set_fd(o->fd);
+	miscount_arguments(o->world);
+}
+
+static void
+a_wrong_number_of_parameters_names_the_statement(void **state)
+{
+	struct world *w = *state;
+	char said[512] = "";
+	int ends[2], how;
+	struct overheard o;
+
+	world_close(w); /* the child opens its own */
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	o = (struct overheard){ w, ends[1] };
+	how = in_child(miscount_aloud, &o);
+	(void)close(ends[1]);
+	assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
+	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
+	(void)close(ends[0]);
+	assert_non_null(strstr(said, "statement=item_raise takes=2 given=1"));
+}
+
 static void
 the_engine_tells_its_name_and_version(void **state)
 {
@@ -617,6 +653,7 @@ static const struct CMUnitTest tests[] = {
 	ON_WORLD(a_transaction_has_one_time_and_the_next_is_not_earlier),
 	ON_WORLD(each_fault_leaves_all_or_nothing_and_says_which),
 	ON_WORLD(mistakes_in_the_program_stop_it),
+	ON_WORLD(a_wrong_number_of_parameters_names_the_statement),
 	ON_WORLD(the_engine_tells_its_name_and_version),
 };
 

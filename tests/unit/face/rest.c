@@ -204,6 +204,29 @@ everything_wrong_with_a_query_is_said_at_once(void **state)
 }
 
 static void
+an_unknown_name_hears_which_are_accepted(void **state)
+{
+	UNIT(u);
+	struct call c = ask(&u, GET, "n1", "title=t&other=1", "");
+
+	(void)state;
+	assert_str(text_at(c.answer, "message"),
+		"/other is not a parameter of this operation; accepted: title, limit, done");
+}
+
+static void
+nul_in_a_query_is_said_once(void **state)
+{
+	UNIT(u);
+	struct call c = ask(&u, GET, "n1", "title=a%00b", "");
+
+	(void)state;
+	assert_int_equal(c.x.status, 400);
+	assert_str(text_at(c.answer, "message"), "/title must not contain NUL (%00)");
+	assert_int_equal(json_get(c.answer, STR("fields"))->count, 1); /* and not that it is needed */
+}
+
+static void
 a_query_of_many_names_ends_with_the_issues_that_are_kept(void **state)
 {
 	UNIT(u);
@@ -383,6 +406,8 @@ main(void)
 		cmocka_unit_test(input_comes_by_path_and_body),
 		cmocka_unit_test(a_member_of_the_path_is_not_taken_from_elsewhere),
 		cmocka_unit_test(everything_wrong_with_a_query_is_said_at_once),
+		cmocka_unit_test(an_unknown_name_hears_which_are_accepted),
+		cmocka_unit_test(nul_in_a_query_is_said_once),
 		cmocka_unit_test(a_query_of_many_names_ends_with_the_issues_that_are_kept),
 		cmocka_unit_test(a_body_operation_takes_no_query),
 		cmocka_unit_test(an_error_of_the_operation_becomes_the_envelope),

@@ -266,7 +266,7 @@ a_table_describes_itself_as_a_schema(void **state)
 		"\"weight\":{\"type\":\"integer\",\"minimum\":-5,\"maximum\":10},"
 		"\"debt\":{\"type\":\"integer\",\"minimum\":-5,\"maximum\":0},"
 		"\"title\":{\"type\":\"string\",\"description\":\"One "
-		"line.\",\"minLength\":1,\"maxLength\":5},"
+		"line. At most 5 bytes of UTF-8.\",\"minLength\":1,\"maxLength\":5},"
 		"\"state\":{\"type\":\"string\",\"enum\":[\"open\",\"closed\"]},"
 		"\"isDone\":{\"type\":\"boolean\"},\"body\":{}},"
 		"\"required\":[\"baseRev\"],\"additionalProperties\":false}");

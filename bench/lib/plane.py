@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real program on a fresh database, and clients that propose. What propose, flow and growth share."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ['COUNTERSIGN_BUILD'])
+PROGRAM = BUILD / 'countersign'
+RATE = 100_000  # calls a minute of one token, the most there is: the budget is not what is measured
+
+
+def environment(**more):
+    """Ours without what is meant for a server of the user's own."""
+    return {k: v for k, v in os.environ.items() if not k.startswith('COUNTERSIGN_')} | more
+
+
+@contextlib.contextmanager
+def postgres():
+    """The URL of a cluster that is thrown away."""
+    pg = ROOT / 'tests/lib/pg'
+    url = subprocess.run([pg, 'start'], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    try:
+        yield url
+    finally:
+        subprocess.run([pg, 'stop', url], check=True)
+
+
+@contextlib.contextmanager
+def directory():
+    where = pathlib.Path(tempfile.mkdtemp(prefix='plane-', dir=BUILD))  # the real disk, not a tmpfs
+    try:
+        yield where
+    finally:
+        shutil.rmtree(where)
+
+
+def flags(where, url=None):
+    return ['--database', url, '--keys', where / 'keys'] if url else ['--data', where / 'data']
+
+
+class Plane:
+    """One server that is set up. where holds its files, url names PostgreSQL where it is not SQLite."""
+
+    def __init__(self, where, url=None, args=(), first=None, **env):
+        self.where, self.url = where, url
+        self.first = first or self.init()
+        command = [PROGRAM, 'serve', '--listen', '127.0.0.1:0', *flags(where, url), *args]
+        with open(where / 'log', 'ab') as log:
+            self.server = subprocess.Popen(command, env=environment(**env), stdout=subprocess.PIPE, stderr=log, text=True)
+        for line in self.server.stdout:
+            if ready := re.match(r'Countersign is ready at http://127\.0\.0\.1:(\d+)', line):
+                self.port = int(ready[1])
+                return
+        raise SystemExit(f'the server does not start:\n{(where / "log").read_text()}')
+
+    def init(self):
+        command = [PROGRAM, 'init', '--json', *flags(self.where, self.url)]
+        return json.loads(subprocess.run(command, env=environment(), check=True, stdout=subprocess.PIPE).stdout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.send_signal(signal.SIGTERM)
+        self.server.stdout.close()
+        if self.server.wait(60) != 0:
+            raise SystemExit(f'the server did not end well:\n{(self.where / "log").read_text()[-4000:]}')
+
+    def ask(self, method, path, body=None, token=None):
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method,
+                                         data=None if body is None else json.dumps(body).encode())
+        request.add_header('Authorization', f'Bearer {token or self.first["adminToken"]}')
+        request.add_header('Content-Type', 'application/json')
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read()
+
+    def agents(self, count):
+        """Tokens of so many new agents that the budget does not get in the way of."""
+        tokens = []
+        for i in range(count):
+            agent = json.loads(self.ask('POST', '/api/v1/agents', {'name': f'Bench {i}'}))
+            minted = self.ask('POST', '/api/v1/tokens', {'name': 'bench', 'principalId': agent['id'],
+                                                         'ratePerMinute': RATE, 'actions': ['read', 'propose']})
+            tokens.append(json.loads(minted)['token'])
+        return tokens
+
+    def metric(self, name):
+        text = self.ask('GET', '/metrics').decode()
+        return int(re.search(rf'^countersign_{name} (\d+)$', text, re.M)[1])
+
+    def load(self, what, clients, seconds, tokens, voter=None):
+        """(turns/s, p50 us, p99 us)"""
+        command = [BUILD / 'bench/bench-load', what, self.port, clients, seconds, *tokens, *([voter] if voter else [])]
+        out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, text=True).stdout
+        done, us, p50, p99 = map(int, out.split())
+        return done / us * 1e6, p50, p99
