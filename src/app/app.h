@@ -57,6 +57,7 @@ status command_run(struct ctx *cx, char *const *words, char *const *env) MUST_US
 
 /* Writes all of the text to standard output. E_UNAVAILABLE where it cannot be written. */
 status app_print(struct ctx *cx, const struct buf *b) MUST_USE;
+status app_print_to(struct ctx *cx, int fd, const struct buf *b) MUST_USE; /* or to standard error */
 
 /* --- the commands that have their own file --- */
 status run_serve(struct ctx *cx, const struct cli_call *call);

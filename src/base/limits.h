@@ -48,6 +48,10 @@
 #define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
 #define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
+/* --- HTTP, as a client --- */
+#define LIMIT_CLIENT_CONNECT_MS 5000
+#define LIMIT_CLIENT_MS		60000 /* longer than any answer of ours takes */
+
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
 #define LIMIT_TX_BATCH_US 2000	/* how long a batch may go on taking more */
