@@ -153,10 +153,10 @@ run(struct ctx *cx, struct entry *e, void *in)
 	if (op->tx == OP_TX_NONE)
 		return is_public(op) ? op->run(cx, in, e->out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
-	if (op->prepare) {
+	if (op->prepare || op->tx == OP_TX_OWN)
 		TRY(db_read(cx, ask, e));
+	if (op->prepare)
 		TRY(op->prepare(cx, in));
-	}
 	if (op->tx == OP_TX_OWN)
 		return op->run(cx, in, e->out);
 	return op->tx == OP_TX_READ ? db_read(cx, enter, e) : tx_run(cx, enter, e);
