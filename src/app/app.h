@@ -18,6 +18,7 @@
 #define PROGRAM "countersign"
 
 struct event_hub;
+struct feed;
 struct http_server;
 struct registry;
 struct sweeper;
@@ -37,6 +38,7 @@ struct app {
 	atomic_bool draining;	  /* a stop has been asked for */
 	struct registry *tools;	  /* made of app_tools */
 	struct event_hub *events; /* who wants to hear what happens */
+	struct feed *feed;	  /* sends events to who follows */
 	struct sweeper *sweeper;  /* ends proposals whose time is over */
 };
 
@@ -55,6 +57,7 @@ status command_run(struct ctx *cx, char *const *words, char *const *env) MUST_US
 
 /* Writes all of the text to standard output. E_UNAVAILABLE where it cannot be written. */
 status app_print(struct ctx *cx, const struct buf *b) MUST_USE;
+status app_print_to(struct ctx *cx, int fd, const struct buf *b) MUST_USE; /* or to standard error */
 
 /* --- the commands that have their own file --- */
 status run_serve(struct ctx *cx, const struct cli_call *call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/app.h"
 
+#include "app/client/client.h"
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
@@ -16,13 +17,13 @@ static const char about[] = "Countersign " COUNTERSIGN_VERSION
 			    ": agents propose, people and policy decide, every decision is on record.";
 
 status
-app_print(struct ctx *cx, const struct buf *b)
+app_print_to(struct ctx *cx, int fd, const struct buf *b)
 {
 	str text;
 
 	TRY(buf_finish(b, &text));
 	while (text.len) {
-		ssize_t n = write(STDOUT_FILENO, text.ptr, text.len);
+		ssize_t n = write(fd, text.ptr, text.len);
 
 		if (n < 0 && errno != EINTR)
 			return fail(
@@ -32,9 +33,15 @@ app_print(struct ctx *cx, const struct buf *b)
 	return OK;
 }
 
+status
+app_print(struct ctx *cx, const struct buf *b)
+{
+	return app_print_to(cx, STDOUT_FILENO, b);
+}
+
 /* --- help --- */
 
-#define OWN_FLAGS_MAX 8u
+#define OWN_FLAGS_MAX 16u
 #define FLAGS_MAX     (SETTINGS_MAX + OWN_FLAGS_MAX) /* every setting, a command's own few, --help */
 
 static size_t
@@ -257,6 +264,83 @@ const struct cli_command commands[] = {
 		.flags = audit_flags,
 		.where = IN_AUDIT,
 		.run = run_audit },
+	{ .name = "token",
+		.arguments = " mint NAME | list | revoke ID",
+		.max_arguments = 2,
+		.summary = "Mint, list or revoke tokens of a running server.",
+		.doc = "mint makes a token and shows it, once. Without --for it is your own; with it, it is "
+		       "an "
+		       "agent's that acts on your authority, and never holds more than you do. list shows "
+		       "those you may see, revoke ends one and everything minted from it.\n"
+		       "\n"
+		       "COUNTERSIGN_TOKEN says who you are.",
+		.examples = "token mint \"night builds\" --for AGENT_ID --ttl 86400\ta day for an agent\n"
+			    "token mint voting --voting\tone of your own that may approve, for an hour\n"
+			    "token revoke ID\tat once, on every server",
+		.flags = token_flags,
+		.where = IN_CLIENT,
+		.run = run_token },
+	{ .name = "propose",
+		.arguments = " TOOL",
+		.max_arguments = 1,
+		.summary = "Ask for a tool to be called.",
+		.doc = "Checks the input, shows what would happen and stores exactly that; nothing is "
+		       "changed "
+		       "until it is approved and applied. The apply token it prints lets its holder apply "
+		       "what policy and votes allow.",
+		.examples = "propose note.create --input '{\"title\": \"Hello\", \"text\": \"World\"}'\t"
+			    "a note\n"
+			    "propose note.create --input @note.json --key build-17\t"
+			    "sent twice, it is one proposal",
+		.flags = propose_flags,
+		.where = IN_CLIENT,
+		.run = run_propose },
+	{ .name = "proposals",
+		.arguments = " [ID]",
+		.max_arguments = 1,
+		.summary = "List proposals, or show one.",
+		.doc = "Lists those you may see, the newest first. With an id it shows the card: what would "
+		       "happen, to what, with which risk, who asked; the agent's own words come last.",
+		.examples = "proposals --status pending\twhat waits for a decision",
+		.flags = proposals_flags,
+		.where = IN_CLIENT,
+		.run = run_proposals },
+	{ .name = "approve",
+		.arguments = " ID",
+		.max_arguments = 1,
+		.summary = "Look at a proposal and vote for it.",
+		.doc = "Shows the card, asks, and votes for exactly what it showed: if the stored card is "
+		       "another one, the vote is refused. With --json the card goes to standard error.\n"
+		       "\n"
+		       "Only a person can vote: with a token of `token mint --voting`, or with the admin "
+		       "token "
+		       "of `init` during its first hour. Ends with 1 where --apply was given and it was not "
+		       "applied; the vote counts all the same.",
+		.examples = "approve ID\tlook, answer, done\n"
+			    "approve ID --apply\tand make it happen where that was the last vote it needed",
+		.flags = approve_flags,
+		.where = IN_CLIENT,
+		.run = run_approve },
+	{ .name = "deny",
+		.arguments = " ID",
+		.max_arguments = 1,
+		.summary = "Vote against a proposal. One is enough.",
+		.doc = "Shows the card and votes against it, which ends the proposal. It does not ask: a "
+		       "denied proposal can be made again.",
+		.examples = "deny ID --reason \"not during the freeze\"\tthe proposer sees why",
+		.flags = deny_flags,
+		.where = IN_CLIENT,
+		.run = run_deny },
+	{ .name = "apply",
+		.arguments = " ID|TOKEN|-",
+		.max_arguments = 1,
+		.summary = "Make an approved proposal happen.",
+		.doc = "By id, for who may do it themselves; or by the apply token that `propose` printed "
+		       "(\"-\" reads it from standard input, so that no command line shows it). It happens "
+		       "once, and only as it was shown.",
+		.flags = apply_flags,
+		.where = IN_CLIENT,
+		.run = run_apply },
 	{ .name = "version",
 		.summary = "Say which version this is.",
 		.doc = "Prints the version; with --json also the compiler and whether fault points are "
@@ -305,6 +389,22 @@ load_settings(struct ctx *cx, const struct cli_call *call, char *const *env)
 	return OK;
 }
 
+/* Others can read a command line: the token does not stay in ours. */
+static void
+hide_token(struct ctx *cx, char *const *words)
+{
+	str *token = &cx->app->config.token;
+	uintptr_t at = (uintptr_t)token->ptr;
+
+	*token = arena_str(cx->arena, *token);
+	for (; *words; words++) {
+		uintptr_t word = (uintptr_t)*words;
+
+		if (at >= word && at < word + strlen(*words))
+			memset(*words + (at - word), '*', token->len);
+	}
+}
+
 /* COUNTERSIGN_FAULT arms a fault point; config refuses the variable where there are none. */
 static status
 arm_fault(struct ctx *cx, char *const *env)
@@ -341,6 +441,7 @@ command_run(struct ctx *cx, char *const *words, char *const *env)
 		return print_command_help(cx, command);
 	if (command->where) {
 		TRY(load_settings(cx, &call, env));
+		hide_token(cx, words);
 		TRY(arm_fault(cx, env));
 	}
 	return command->run(cx, &call);

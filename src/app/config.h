@@ -26,6 +26,7 @@ enum setting_where {
 	IN_MIGRATE = 4,
 	IN_DOCTOR = 8,
 	IN_AUDIT = 16,
+	IN_CLIENT = 32, /* what talks to a server that runs */
 	IN_DATABASE =
 		IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT, /* whatever opens the database */
 };
@@ -60,6 +61,7 @@ extern const size_t setting_count;
 
 struct config {
 	str config, listen, data, database, keys, log_level, tls_certificate, tls_key;
+	str server, server_ca, token; /* the client's */
 	int64_t workers, database_connections, sqlite_batch;
 	int64_t max_connections, max_connections_per_address, drain_seconds;
 	enum setting_source source[SETTINGS_MAX]; /* by row */

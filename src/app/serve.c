@@ -25,6 +25,7 @@
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
+#include "face/rest/feed.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
 
@@ -248,6 +249,9 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	app->base.keys = cx->keys; /* no request has been accepted yet */
 	TRY(start_sealer(cx, out_sealer));
+	app->feed = feed_start(&(struct feed_options){
+		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
+	app->base.feed = app->feed;
 	app->sweeper = sweeper_start(&(struct sweeper_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	return say_ready(cx);
@@ -268,6 +272,7 @@ serve_on(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	sweeper_stop(app->sweeper);
+	feed_stop(app->feed); /* before the server: it holds streams */
 	http_server_free(app->server);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;

@@ -128,6 +128,8 @@ run_config(struct ctx *cx, const void *in, struct json_out *out)
 	(void)in;
 	json_out_array(out, "settings");
 	for (size_t row = 0; row < setting_count; row++) {
+		if (!(settings[row].where & IN_SERVE))
+			continue; /* a client's: not used here */
 		json_out_object(out, NULL);
 		json_out_str(out, "name", str_of(settings[row].flag.name));
 		json_out_str(out, "value", config_shown(cx->arena, c, &settings[row]));

@@ -63,6 +63,36 @@ is_log_level(str text)
 	return log_level_of(text, &level);
 }
 
+/* http://HOST[:PORT] or https://, maybe with a path before ours; no user, no query. */
+static bool
+is_server(str text)
+{
+	static const char others[] = " ?#@\\\"<>{}|^`";
+	size_t scheme = str_starts(text, STR("https://")) ? 8 : str_starts(text, STR("http://")) ? 7 : 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x7f || strchr(others, text.ptr[i]))
+			return false;
+	return scheme && text.len > scheme && text.ptr[scheme] != '/';
+}
+
+/* What can stand in a header as one word. */
+static bool
+is_token(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
+			return false;
+	return true;
+}
+
+static str
+mask_token(struct arena *a, str text)
+{
+	(void)a;
+	return text.len ? STR("***") : text;
+}
+
 static bool
 is_any(str text)
 {
@@ -118,7 +148,7 @@ const struct setting settings[] = {
 		ROW(config),
 		.check = is_any,
 		.accepts = FILE_OR_NOTHING,
-		.where = IN_DATABASE,
+		.where = IN_DATABASE | IN_CLIENT,
 		.not_in_file = true },
 	{ .flag = { "log-level", "LEVEL", "info",
 		  "The least important events that are logged: debug, info, warn or error." },
@@ -152,6 +182,7 @@ const struct setting settings[] = {
 		.group = "Storage",
 		ROW(keys),
 		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
 		.where = IN_SERVE | IN_INIT | IN_AUDIT },
 	{ .flag = { "database-connections", "N", "8", "Connections to PostgreSQL, or readers of SQLite." },
 		.group = "Storage",
@@ -221,6 +252,31 @@ const struct setting settings[] = {
 		.min = 0,
 		.max = LIMIT_SETTING_DRAIN_SECONDS,
 		.where = IN_SERVE },
+
+	{ .flag = { "server", "URL", "http://127.0.0.1:7700",
+		  "The server that client commands talk to. Use https:// for one that is not on this "
+		  "machine: the token goes there." },
+		.group = "Client",
+		ROW(server),
+		.check = is_server,
+		.accepts = "a URL that begins with http:// or https://, without a user or a query",
+		.where = IN_CLIENT },
+	{ .flag = { "server-ca", "FILE", "",
+		  "Who may have signed the server's certificate, PEM. Without it, whom the system trusts." },
+		.group = "Client",
+		ROW(server_ca),
+		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
+		.where = IN_CLIENT },
+	{ .flag = { "token", "TOKEN", "",
+		  "Who you are for the server: a token of `token mint` or `init`. Give it by environment or "
+		  "file: command lines can be seen by others." },
+		.group = "Client",
+		ROW(token),
+		.check = is_token,
+		.accepts = "a token as it was shown when it was minted",
+		.mask = mask_token,
+		.where = IN_CLIENT },
 };
 
 const size_t setting_count = sizeof(settings) / sizeof(settings[0]);

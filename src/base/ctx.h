@@ -17,6 +17,7 @@ struct caller;
 struct credential;
 struct db;
 struct event_hub;
+struct feed;
 struct keys;
 struct registry;
 struct tx;
@@ -52,6 +53,7 @@ struct ctx {
 	const struct keys *keys;	     /* the secrets outside the database */
 	const struct registry *tools;	     /* what can be asked for */
 	struct event_hub *events;	     /* who wants to hear */
+	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	str idempotency_key;		     /* the Idempotency-Key that came with the request, or empty */
 	str request_id;			     /* for the log */
 	int64_t deadline_us;		     /* clock_mono_us; 0: none. Waits end here; commits do not. */

@@ -48,6 +48,10 @@
 #define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
 #define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
+/* --- HTTP, as a client --- */
+#define LIMIT_CLIENT_CONNECT_MS 5000
+#define LIMIT_CLIENT_MS		60000 /* longer than any answer of ours takes */
+
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
 #define LIMIT_TX_BATCH_US 2000	/* how long a batch may go on taking more */
@@ -115,6 +119,7 @@
 /* --- tools --- */
 #define LIMIT_EVENT_POLL_US INT64_C(500000)  /* another server's hint may never come */
 #define LIMIT_AGENT_TOOLS   2000u	     /* tiers of one agent: all tools of many upstreams */
+#define LIMIT_FOLLOWERS	    1000u	     /* event streams of one server: each is a look twice a second */
 #define LIMIT_SWEEP_US	    INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS  30		     /* a proxy gives up after 60 */
 #define LIMIT_TOOL_NAME	    200u	     /* an upstream's own name stands in it */

@@ -62,7 +62,9 @@ struct op {
 	int success; /* HTTP status of success; 0: 200 */
 	const char
 		*content_type; /* NULL: application/json; else run writes the body itself with json_out_raw */
-	bool whole_body;       /* the body is not read member by member: it is the JSON field of in */
+	bool streams; /* the answer goes on: run says whether it may begin, events follow (text/event-stream)
+		       */
+	bool whole_body; /* the body is not read member by member: it is the JSON field of in */
 	/*
 	 * After run failed with s, or its input could not be read (in is NULL), and all was undone: what must
 	 * be kept nevertheless (the budget, a record of the attempt), as the caller, in a transaction of its

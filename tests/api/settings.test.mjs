@@ -131,6 +131,6 @@ test('docs/settings.md is what the program says', async () => {
 
 test('help settings names each flag, variable and default', async () => {
 	const { stdout } = await run(['help', 'settings']);
-	for (const name of ['listen', 'data', 'database', 'log-level', 'workers', 'database-connections', 'max-connections', 'max-connections-per-address', 'tls-certificate', 'tls-key', 'drain-seconds', 'sqlite-batch', 'config'])
+	for (const name of ['listen', 'data', 'database', 'log-level', 'workers', 'database-connections', 'max-connections', 'max-connections-per-address', 'tls-certificate', 'tls-key', 'drain-seconds', 'sqlite-batch', 'config', 'server', 'server-ca', 'token'])
 		assert.match(stdout, new RegExp(`--${name} \\S+  COUNTERSIGN_${name.toUpperCase().replaceAll('-', '_')}\n`));
 });

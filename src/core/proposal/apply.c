@@ -3,7 +3,7 @@
 #include "core/audit/audit.h"
 #include "core/gate/gate.h"
 #include "core/gate/settings.h"
-#include "core/proposal/card.h"
+#include "core/card/card.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"

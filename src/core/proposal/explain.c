@@ -5,7 +5,7 @@
 #include "core/gate/settings.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 #include "db/db.h"
 
 #include "core/gate/permission.sql.h" /* SQL_PERMISSION_*, generated from permission.sql */

@@ -502,6 +502,17 @@ refused_call(struct ctx *cx, const void *in, status s)
 	return i ? gate_keep_failed(cx, i->tool, i->input) : gate_spend(cx);
 }
 
+/* --- events --- */
+
+static status
+run_events(struct ctx *cx, const void *in, struct json_out *out)
+{
+	(void)cx;
+	(void)in;
+	(void)out;
+	return OK; /* whoever has a credential may listen; what they hear is decided event by event */
+}
+
 #define DECISION_ERRORS                                                                                      \
 	OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_VIEW, E_TAMPERED, E_GONE, E_DRIFT, E_APPROVAL, E_TOO_LARGE,     \
 		E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY)
@@ -633,6 +644,19 @@ const struct op proposal_ops[] = {
 		.errors = OP_ERRORS(E_NOT_FOUND, E_TAMPERED, E_UNAVAILABLE),
 		.refused = refused_read,
 		.run = run_wait },
+	{ .name = "event_stream",
+		.method = "GET",
+		.path = "/api/v1/events",
+		.rule = RULE_ANYBODY,
+		.tx = OP_TX_READ,
+		.doc = "Follows what happens, as Server-Sent Events: proposal.<state>, approval.decided and "
+		       "tool.called, each only to those who may see it. Events are hints, metadata only; "
+		       "look at "
+		       "the proposal for the truth.",
+		.content_type = "text/event-stream",
+		.streams = true,
+		.errors = OP_ERRORS(E_UNAVAILABLE),
+		.run = run_events },
 	{ .name = "tool_call",
 		.method = "POST",
 		.path = "/api/v1/tools/call",

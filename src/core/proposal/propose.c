@@ -8,7 +8,7 @@
 #include "core/gate/gate.h"
 #include "core/gate/settings.h"
 #include "core/id.h"
-#include "core/proposal/card.h"
+#include "core/card/card.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "db/db.h"

@@ -205,17 +205,18 @@ status
 row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 {
 	struct proposal next = *p;
-	int64_t rows;
+	int64_t rows, now_us;
 
 	if (!proposal_step(p->state, event, &next.state))
 		return row_gone(cx, p);
+	TRY(tx_now_us(cx, &now_us));
 	next.state_name = str_of(proposal_state_name(next.state));
 	next.mac = seal(cx, &next);
 	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
 		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
-		or_null(next.error), TEXT(next.mac)));
+		or_null(next.error), TEXT(next.mac), INT(now_us)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));

@@ -44,12 +44,14 @@ CREATE TABLE proposal (
 	result TEXT,
 	error TEXT,
 	resolved_at BIGINT,
+	changed_at BIGINT NOT NULL, -- when its state last moved: for those who follow
 	mac TEXT NOT NULL,
 	PRIMARY KEY (org_id, proposal_id),
 	UNIQUE (org_id, proposer_id, idempotency_key),
 	FOREIGN KEY (org_id, proposer_id) REFERENCES principal (org_id, principal_id)
 );
 CREATE INDEX proposal_by_state ON proposal (org_id, state, proposal_id);
+CREATE INDEX proposal_by_change ON proposal (org_id, changed_at);
 CREATE INDEX proposal_by_expiry ON proposal (org_id, state, expires_at);
 
 CREATE TABLE vote (
@@ -66,6 +68,8 @@ CREATE TABLE vote (
 	FOREIGN KEY (org_id, proposal_id) REFERENCES proposal (org_id, proposal_id),
 	FOREIGN KEY (org_id, person_id) REFERENCES principal (org_id, principal_id)
 );
+
+CREATE INDEX vote_by_time ON vote (org_id, voted_at);
 
 CREATE TABLE note (
 	org_id TEXT NOT NULL REFERENCES org (org_id),

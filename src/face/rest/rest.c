@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "face/rest/credential.h"
+#include "face/rest/feed.h"
 #include "face/rest/input.h"
 
 /* --- errors --- */
@@ -96,6 +97,12 @@ handle(struct http_exchange *x, void *arg)
 	add_headers(x);
 	if (s != OK) {
 		rest_refuse(x, s);
+		return;
+	}
+	if (input->op->streams) {
+		s = feed_follow(x);
+		if (s != OK)
+			rest_refuse(x, s);
 		return;
 	}
 	x->status = input->op->success ? input->op->success : 200;

@@ -135,6 +135,59 @@ a_try_leaves_nothing_whatever_it_says(void **state)
 	assert_int_equal(calls, 0);
 }
 
+/* --- tx_nest --- */
+
+static status
+nest_things(struct ctx *cx, void *arg)
+{
+	int64_t id = 1;
+	struct number n;
+
+	TRY(add_item(cx, &id));
+	assert_status(tx_nest(cx, add_with_hook, arg), OK);
+	assert_status(tx_nest(cx, add_with_hook_and_fail, arg), E_EXISTS);
+	assert_status(tx_nest(cx, try_inside_try, arg), E_CONFLICT);
+	TRY(db_one(cx, SQL_ITEM_COUNT, number_row, &n));
+	assert_int_equal(n.n, 2);
+	return OK;
+}
+
+static void
+a_nest_stays_where_it_says_ok_and_its_failure_spares_the_rest(void **state)
+{
+	struct world *w = *state;
+	int calls = 0;
+
+	assert_status(tx_run(&w->cx, nest_things, &calls), OK);
+	assert_int_equal(count_items(&w->cx), 2);
+	assert_int_equal(calls, 1); /* the hook of what stayed */
+}
+
+static status
+wait_for_nothing(struct ctx *cx, void *arg)
+{
+	int64_t *times = arg;
+
+	TRY(tx_now_us(cx, &times[0]));
+	TRY(tx_now_us(cx, &times[1]));
+	while (times[2] <= times[0]) { /* a microsecond is over soon */
+		tx_waited(cx);
+		TRY(tx_now_us(cx, &times[2]));
+	}
+	return OK;
+}
+
+static void
+the_time_is_read_again_after_a_wait_only(void **state)
+{
+	struct world *w = *state;
+	int64_t times[3] = { 0 };
+
+	assert_status(tx_run(&w->cx, wait_for_nothing, times), OK);
+	assert_true(times[0] == times[1]);
+	assert_true(times[2] > times[0]);
+}
+
 static status
 try_and_swallow(struct ctx *cx, void *arg)
 {
@@ -586,6 +639,8 @@ static const struct CMUnitTest tests[] = {
 	ON_WORLD(a_function_that_fails_leaves_nothing),
 	ON_WORLD(a_failed_statement_cannot_be_swallowed),
 	ON_WORLD(a_try_leaves_nothing_whatever_it_says),
+	ON_WORLD(a_nest_stays_where_it_says_ok_and_its_failure_spares_the_rest),
+	ON_WORLD(the_time_is_read_again_after_a_wait_only),
 	ON_WORLD(a_try_cannot_swallow_a_failed_statement_either),
 	ON_WORLD(nothing_is_tried_after_a_failed_statement),
 	ON_WORLD(broken_constraints_have_their_status),

@@ -10,8 +10,8 @@
  * No clock and no language in it; every text is visible (visible.h). viewHash is
  * the SHA-256 of its canonical form.
  */
-#ifndef CORE_PROPOSAL_CARD_H
-#define CORE_PROPOSAL_CARD_H
+#ifndef CORE_CARD_CARD_H
+#define CORE_CARD_CARD_H
 
 #include "core/gate/policy.h"
 #include "core/gate/tool.h"

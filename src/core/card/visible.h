@@ -7,8 +7,8 @@
  * that mixes look-alike scripts (Latin with Cyrillic or Greek), many blank lines or an endless line stay as
  * they are but are reported. Pure.
  */
-#ifndef CORE_PROPOSAL_VISIBLE_H
-#define CORE_PROPOSAL_VISIBLE_H
+#ifndef CORE_CARD_VISIBLE_H
+#define CORE_CARD_VISIBLE_H
 
 #include "json/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/proposal/card.h"
+#include "core/card/card.h"
 
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 #include "json/canon.h"
 #include "json/diff.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/client/client.h"
+
+#include "base/limits.h"
+#include "core/proposal/visible.h"
+#include "http/client.h"
+
+#include <unistd.h>
+
+static bool
+is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+	       c == '_' || c == '.' || c == '~';
+}
+
+str
+client_path(struct arena *a, const char *before, str id, const char *after)
+{
+	struct buf b;
+
+	buf_init(&b, a, LIMIT_HTTP_TARGET);
+	buf_add(&b, str_of(before));
+	for (size_t i = 0; i < id.len; i++) {
+		if (is_plain(id.ptr[i]) && !(id.ptr[i] == '.' && id.len < 3)) /* "..": no step up */
+			buf_add_char(&b, id.ptr[i]);
+		else
+			buf_printf(&b, "%%%02X", (unsigned char)id.ptr[i]);
+	}
+	buf_add(&b, str_of(after));
+	return buf_str(&b);
+}
+
+/* --- errors --- */
+
+/* The row of the table that has this code. What was wrong with the input is not wrong with the command line.
+ */
+static status
+status_of(str code)
+{
+	for (status s = E_BAD_REQUEST; s < STATUS_COUNT; s++)
+		if (str_eq(code, str_of(status_info(s)->code)))
+			return s == E_INVALID ? E_BAD_REQUEST : s;
+	return E_UNAVAILABLE;
+}
+
+static const char *
+advice(status s)
+{
+	switch (s) {
+	case E_UNAUTHENTICATED:
+		return "; give a token that is valid with COUNTERSIGN_TOKEN";
+	case E_VIEW:
+		return "; run the command again to see it";
+	default:
+		return "";
+	}
+}
+
+/* The envelope as one sentence: its message, and what was wrong where. */
+static status
+refuse(struct ctx *cx, const struct json *doc)
+{
+	const struct json *fields = part_of(doc, "fields");
+	str code = text_of(doc, "code"), message = text_of(doc, "message");
+	status s = status_of(code);
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
+	buf_add(&b, shown_line(cx->arena, message));
+	if (fields)
+		JSON_EACH (issue, fields) {
+			str path = text_of(issue, "path"), what = text_of(issue, "message");
+
+			if (str_starts(message, path) && str_ends(message, what))
+				continue; /* said already */
+			buf_printf(&b, "; %.*s %.*s", STR_ARG(shown_line(cx->arena, path)),
+				STR_ARG(shown_line(cx->arena, what)));
+		}
+	return fail(cx, s, "%.*s (%.*s)%s", STR_ARG(buf_str(&b)), STR_ARG(shown_line(cx->arena, code)),
+		advice(s));
+}
+
+static status
+unreachable(struct ctx *cx)
+{
+	str server = cx->app->config.server, why = ctx_message(cx, E_UNAVAILABLE);
+
+	return fail(cx, E_UNAVAILABLE,
+		"the server at %.*s cannot be reached (%.*s); start it with `countersign serve`, or say "
+		"where "
+		"it is with --server or COUNTERSIGN_SERVER",
+		STR_ARG(server), STR_ARG(shown_line(cx->arena, why)));
+}
+
+static status
+stranger(struct ctx *cx, int number)
+{
+	return fail(cx, E_UNAVAILABLE,
+		"what answers at %.*s is not Countersign (HTTP %d, and no answer of its form); say where the "
+		"server is with --server or COUNTERSIGN_SERVER",
+		STR_ARG(cx->app->config.server), number);
+}
+
+/* --- asking --- */
+
+static status
+ask_server(struct ctx *cx, const char *method, str path, str body, struct http_client_answer *out)
+{
+	const struct config *c = &cx->app->config;
+	struct http_client_request r = { .method = method, .bearer = c->token, .body = body };
+	str server = c->server;
+	status s;
+
+	while (str_ends(server, STR("/")))
+		server.len--;
+	r.url = arena_printf(cx->arena, "%.*s%.*s", STR_ARG(server), STR_ARG(path));
+	if (c->server_ca.len)
+		r.ca_file = arena_cstr(cx->arena, c->server_ca);
+	s = http_client_run(cx, &r, out);
+	return s == E_UNAVAILABLE ? unreachable(cx) : s;
+}
+
+status
+client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str path, str body,
+	struct client_answer *out)
+{
+	struct http_client_answer got;
+	struct client_answer answer;
+
+	if (!cx->app->config.token.len)
+		return fail(cx, E_INVALID,
+			"there is no token; put one into COUNTERSIGN_TOKEN (`init` shows the first two, "
+			"`token mint` "
+			"makes more)");
+	TRY(ask_server(cx, method, path, body, &got));
+	answer.text = got.body;
+	if (json_parse(cx, got.body, &answer.doc) != OK || answer.doc->type != JSON_OBJECT)
+		return stranger(cx, got.status);
+	if (got.status / 100 == 2) {
+		*out = answer;
+		return OK;
+	}
+	if (!text_of(answer.doc, "code").len || !text_of(answer.doc, "message").len)
+		return stranger(cx, got.status);
+	if (cli_given(call, "json", NULL))
+		TRY(client_print_json(cx, &answer));
+	return refuse(cx, answer.doc);
+}
+
+/* --- printing --- */
+
+status
+client_print(struct ctx *cx, int fd, const struct buf *b)
+{
+	unsigned found = 0;
+	struct buf safe;
+	str text;
+
+	TRY(buf_finish(b, &text));
+	buf_init(&safe, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_add(&safe, visible_text(cx->arena, text, &found)); /* the last word, whatever a command forgot */
+	return app_print_to(cx, fd, &safe);
+}
+
+status
+client_print_json(struct ctx *cx, const struct client_answer *answer)
+{
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_add(&b, answer->text);
+	if (!str_ends(answer->text, STR("\n")))
+		buf_add_char(&b, '\n');
+	return isatty(STDOUT_FILENO) ? client_print(cx, STDOUT_FILENO, &b) : app_print(cx, &b);
+}

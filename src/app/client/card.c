@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The card of a proposal on a terminal, in the order of AP-6. */
+#include "app/client/client.h"
+
+#include "base/clock.h"
+#include "json/canon.h"
+
+#include <inttypes.h>
+
+#define ADDED	"            + "
+#define REMOVED "            - "
+
+/* --- the parts --- */
+
+static void
+show_tool(struct ctx *cx, struct buf *b, const struct json *tool)
+{
+	const struct json *version = part_of(tool, "version");
+
+	shown_field(b, "Tool",
+		arena_printf(cx->arena, "%.*s, version %.*s (%.*s)", STR_ARG(text_of(tool, "name")),
+			STR_ARG(shown_json(cx, version)), STR_ARG(text_of(tool, "title"))));
+}
+
+/* The members of an object one by one, anything else as it is. */
+static void
+show_value(struct ctx *cx, struct buf *b, const char *mark, const struct json *value)
+{
+	if (!value)
+		return;
+	if (value->type != JSON_OBJECT || !value->count) {
+		shown_marked(b, mark, shown_json(cx, value));
+		return;
+	}
+	JSON_EACH (member, value)
+		shown_marked(b, mark,
+			arena_printf(cx->arena, "%.*s: %.*s", STR_ARG(shown_line(cx->arena, member->key)),
+				STR_ARG(shown_json(cx, member))));
+}
+
+static void
+show_diff(struct ctx *cx, struct buf *b, const struct json *diff)
+{
+	JSON_EACH (one, diff) {
+		const struct json *before = part_of(one, "before"), *after = part_of(one, "after");
+
+		shown_field(b, "", shown_line(cx->arena, text_of(one, "path")));
+		if (before)
+			shown_marked(b, REMOVED, shown_json(cx, before));
+		if (after)
+			shown_marked(b, ADDED, shown_json(cx, after));
+	}
+}
+
+static void
+show_change(struct ctx *cx, struct buf *b, const struct json *change)
+{
+	const struct json *diff = part_of(change, "diff");
+
+	shown_field(b, "Change", text_of(change, "kind"));
+	if (!change)
+		return;
+	if (diff)
+		show_diff(cx, b, diff);
+	show_value(cx, b, REMOVED, part_of(change, "before"));
+	show_value(cx, b, ADDED, part_of(change, "after"));
+	show_value(cx, b, "              ", part_of(change, "input"));
+}
+
+static void
+show_resource(struct ctx *cx, struct buf *b, const struct json *resource)
+{
+	str key = text_of(resource, "key"), environment = text_of(resource, "environment");
+
+	if (key.len)
+		shown_field(b, "",
+			arena_printf(cx->arena, "%.*s %.*s%s%.*s", STR_ARG(text_of(resource, "type")),
+				STR_ARG(key), environment.len ? ", environment " : "", STR_ARG(environment)));
+}
+
+static void
+show_risk(struct ctx *cx, struct buf *b, const struct json *risk)
+{
+	const struct json *reasons = part_of(risk, "reasons");
+	struct buf line;
+
+	buf_init(&line, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_add(&line, text_of(risk, "level"));
+	if (reasons)
+		JSON_EACH (reason, reasons)
+			buf_printf(&line, "%s%.*s", reason == reasons->child ? ": " : "; ",
+				STR_ARG(reason->text));
+	shown_field(b, "Risk", buf_str(&line));
+}
+
+static void
+show_asker(struct ctx *cx, struct buf *b, const struct json *by)
+{
+	str whom = text_of(by, "onBehalfOf");
+
+	shown_field(b, "Asked by",
+		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s", STR_ARG(text_of(by, "name")),
+			STR_ARG(text_of(by, "kind")), STR_ARG(text_of(by, "id")),
+			whom.len ? " on behalf of " : "", STR_ARG(whom)));
+}
+
+static void
+show_expiry(struct ctx *cx, struct buf *b, const struct json *expires_at)
+{
+	int64_t us;
+
+	if (expires_at && json_to_int(expires_at, &us))
+		shown_field(b, "Expires", clock_text(cx->arena, us));
+	else
+		shown_field(b, "Expires", shown_json(cx, expires_at));
+}
+
+static void
+show_warnings(struct buf *b, const struct json *warnings)
+{
+	if (warnings)
+		JSON_EACH (warning, warnings)
+			shown_field(b, "WARNING", warning->text);
+}
+
+/* Last, quoted and labelled: it is what somebody wants us to believe. */
+static void
+show_words(struct buf *b, const struct json *says)
+{
+	str summary = text_of(says, "summary"), reasoning = text_of(says, "reasoning");
+
+	if (!summary.len && !reasoning.len) {
+		buf_add(b, STR("\nThe agent says nothing about it.\n"));
+		return;
+	}
+	buf_add(b, STR("\nThe agent says (its own words, not checked by anybody):\n"));
+	if (summary.len)
+		shown_marked(b, "  > ", summary);
+	if (reasoning.len)
+		shown_marked(b, "  > ", reasoning);
+}
+
+/* --- all of it --- */
+
+static void
+show_state(struct ctx *cx, struct buf *b, const struct json *p)
+{
+	const struct json *votes = part_of(p, "approvals");
+
+	shown_field(b, "Proposal", text_of(p, "proposalId"));
+	shown_field(b, "Status",
+		arena_printf(cx->arena, "%.*s, votes %.*s of %.*s", STR_ARG(text_of(p, "status")),
+			STR_ARG(shown_json(cx, part_of(votes, "valid"))),
+			STR_ARG(shown_json(cx, part_of(votes, "needed")))));
+	shown_field(b, "View", text_of(p, "viewHash"));
+	buf_add_char(b, '\n');
+}
+
+void
+card_show(struct ctx *cx, struct buf *b, const struct json *p)
+{
+	const struct json *card = part_of(p, "card"), *says = part_of(card, "agentSays");
+	const struct json *rollback = part_of(card, "rollbackSupported");
+
+	show_state(cx, b, p);
+	shown_field(b, "Summary", text_of(card, "summary"));
+	show_tool(cx, b, part_of(card, "tool"));
+	shown_field(b, "Target", text_of(card, "targetSystem"));
+	shown_field(b, "Affects", text_of(card, "affectedData"));
+	show_resource(cx, b, part_of(card, "resource"));
+	shown_field(b, "Effect", text_of(card, "effect"));
+	show_change(cx, b, part_of(card, "change"));
+	show_risk(cx, b, part_of(card, "risk"));
+	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
+	shown_field(b, "If it fails", text_of(card, "failureImplications"));
+	show_asker(cx, b, part_of(card, "askedBy"));
+	show_expiry(cx, b, part_of(card, "expiresAt"));
+	show_warnings(b, part_of(card, "warnings"));
+	show_warnings(b, part_of(says, "warnings"));
+	show_words(b, says);
+}
+
+status
+card_check(struct ctx *cx, const struct json *p, str *out_hash)
+{
+	const struct json *card = part_of(p, "card");
+	str hash, named = text_of(p, "viewHash");
+
+	if (!card || card->type != JSON_OBJECT)
+		return fail(cx, E_VIEW, "the server sent no card; nothing can be decided");
+	TRY(canon_hash(cx, card, &hash));
+	if (!str_eq(hash, named))
+		return fail(cx, E_VIEW,
+			"the card that the server sent is not the one that its viewHash names; nothing was "
+			"decided");
+	*out_hash = hash;
+	return OK;
+}

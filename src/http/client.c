@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/client.h"
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/limits.h"
+
+#include <curl/curl.h>
+
+/* With values of ours it fails only where there is no memory. */
+#define SET(curl, option, value) CHECK(curl_easy_setopt((curl), (option), (value)) == CURLE_OK)
+
+static void
+handle_done(CURL *const *curl)
+{
+	curl_easy_cleanup(*curl);
+}
+#define scoped_curl __attribute__((cleanup(handle_done))) CURL *
+
+static void
+list_done(struct curl_slist *const *list)
+{
+	curl_slist_free_all(*list);
+}
+#define scoped_list __attribute__((cleanup(list_done))) struct curl_slist *
+
+/* --- the request --- */
+
+/* No spaces, no control characters: nothing that could end a header. */
+static bool
+is_word(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
+			return false;
+	return true;
+}
+
+static status
+check(struct ctx *cx, const struct http_client_request *r)
+{
+	if ((!str_starts(r->url, STR("http://")) && !str_starts(r->url, STR("https://"))) ||
+		!is_word(r->url) || r->url.len > LIMIT_HTTP_TARGET)
+		return fail(cx, E_INVALID, "the address of a server begins with http:// or https://");
+	if (!is_word(r->bearer) || r->bearer.len > LIMIT_SETTING_BYTES)
+		return fail(cx, E_INVALID, "the token is not one"); /* never repeated: it may be a secret */
+	return OK;
+}
+
+static void
+add_header(struct curl_slist **list, const char *line)
+{
+	struct curl_slist *longer = curl_slist_append(*list, line);
+
+	CHECK(longer); /* no memory */
+	*list = longer;
+}
+
+static void
+set_headers(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **list)
+{
+	add_header(list, "Accept: application/json");
+	add_header(list, "Expect:"); /* no waiting for 100 Continue */
+	if (r->body.len)
+		add_header(list, "Content-Type: application/json");
+	if (r->bearer.len)
+		add_header(
+			list, arena_printf(cx->arena, "Authorization: Bearer %.*s", STR_ARG(r->bearer)).ptr);
+	SET(curl, CURLOPT_HTTPHEADER, *list);
+}
+
+/* What we never want, whatever the environment of the process says. */
+static void
+set_rules(CURL *curl)
+{
+	SET(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(curl, CURLOPT_FOLLOWLOCATION, 0L);
+	SET(curl, CURLOPT_PROXY, "");
+	SET(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	SET(curl, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+	SET(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+	SET(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+	SET(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	SET(curl, CURLOPT_NOSIGNAL, 1L);
+	SET(curl, CURLOPT_USERAGENT, "countersign/" COUNTERSIGN_VERSION);
+	SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_CLIENT_CONNECT_MS);
+}
+
+static void
+set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
+{
+	SET(curl, CURLOPT_URL, arena_cstr(cx->arena, r->url));
+	if (r->body.len || strcmp(r->method, "POST") == 0) {
+		SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
+		SET(curl, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "");
+	}
+	SET(curl, CURLOPT_CUSTOMREQUEST, r->method);
+	SET(curl, CURLOPT_TIMEOUT_MS, (long)(r->timeout_ms ? r->timeout_ms : LIMIT_CLIENT_MS));
+	if (r->ca_file)
+		SET(curl, CURLOPT_CAINFO, r->ca_file);
+}
+
+/* --- the answer --- */
+
+static size_t
+take(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct buf *b = arg;
+
+	buf_add(b, (str){ bytes, size * count });
+	return b->overflow ? 0 : size * count; /* 0 ends the transfer */
+}
+
+/* Did the request leave this machine? */
+static bool
+was_sent(CURL *curl)
+{
+	curl_off_t us = 0;
+
+	(void)curl_easy_getinfo(curl, CURLINFO_PRETRANSFER_TIME_T, &us);
+	return us > 0;
+}
+
+static status
+refuse(struct ctx *cx, CURL *curl, const struct http_client_request *r, CURLcode code, const char *why)
+{
+	const char *reason = *why ? why : curl_easy_strerror(code);
+
+	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_LOGIN_DENIED)
+		return fail(cx, E_INVALID, "the address of the server is none: %s", reason);
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return fail(cx, E_INVALID, "%s is not a file of certificates",
+			r->ca_file ? r->ca_file : "the system's file");
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		return fail(cx, E_UNAVAILABLE, "the server's certificate is not trusted: %s", reason);
+	if (!was_sent(curl))
+		return fail(cx, E_UNAVAILABLE, "%s", reason);
+	if (strcmp(r->method, "GET") == 0)
+		return fail(cx, E_TIMEOUT, "no whole answer came: %s", reason);
+	return fail(cx, E_COMMIT_UNKNOWN,
+		"no whole answer came, and it is not known whether this took effect; look before you repeat "
+		"it: %s",
+		reason);
+}
+
+status
+http_client_run(struct ctx *cx, const struct http_client_request *request, struct http_client_answer *out)
+{
+	scoped_list headers = NULL;
+	scoped_curl curl = NULL;
+	char why[CURL_ERROR_SIZE] = "";
+	CURLcode code;
+	struct buf body;
+	long number = 0;
+
+	TRY(check(cx, request));
+	curl = curl_easy_init();
+	CHECK(curl); /* no memory */
+	buf_init(&body, cx->arena, request->max_answer ? request->max_answer : LIMIT_HTTP_ANSWER);
+	set_rules(curl);
+	set_request(cx, curl, request);
+	set_headers(cx, curl, request, &headers);
+	SET(curl, CURLOPT_ERRORBUFFER, why);
+	SET(curl, CURLOPT_WRITEFUNCTION, take);
+	SET(curl, CURLOPT_WRITEDATA, &body);
+	code = curl_easy_perform(curl);
+	if (body.overflow)
+		return fail(cx, E_TOO_LARGE, "the server's answer is larger than %zu bytes", body.max);
+	if (code != CURLE_OK)
+		return refuse(cx, curl, request, code, why);
+	CHECK(curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
+	*out = (struct http_client_answer){ (int)number, buf_str(&body) };
+	return OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client: one request to somebody else's server, and its whole answer.
+ *
+ * For our own commands and for whatever speaks JSON over HTTP. A new connection each time. It follows no
+ * redirects (a bearer token must not travel), takes no proxy and no password from the environment, trusts
+ * only certificates that a known authority has signed for that name, and gives up in time. It does not try
+ * again: only the caller knows whether that is safe.
+ */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "base/ctx.h"
+
+struct http_client_request {
+	const char *method;  /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
+	str url;	     /* http:// or https://, escaped already */
+	str bearer;	     /* empty: none */
+	str body;	     /* a JSON document; empty: none */
+	const char *ca_file; /* PEM: who may sign certificates; NULL: whom the system trusts */
+	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
+	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */
+};
+
+struct http_client_answer {
+	int status;
+	str body; /* in cx's arena */
+};
+
+/*
+ * OK whatever the answer's status is: an answer came.
+ *
+ * E_INVALID         the URL, the token or the file of authorities is none
+ * E_UNAVAILABLE     it cannot be reached, or is not who it says it is; nothing was sent
+ * E_COMMIT_UNKNOWN  it was sent and no whole answer came: it may have taken effect (GET: E_TIMEOUT)
+ * E_TOO_LARGE       the answer is; the request was served
+ */
+status http_client_run(
+	struct ctx *cx, const struct http_client_request *request, struct http_client_answer *out) MUST_USE;
+
+#endif

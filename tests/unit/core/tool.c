@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry (TL-1, TL-4), the defaults of the three tiers (TL-6), and an organization's rules as they are
+ * kept. */
+#include "tests/unit/unit.h"
+
+#include "core/gate/permission.h"
+#include "core/gate/settings.h"
+
+static status
+run_nothing(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+{
+	(void)cx;
+	(void)call;
+	*out = (struct tool_result){ .summary = STR("nothing") };
+	return OK;
+}
+
+static const char *const rules[] = { "x.x.write", NULL };
+static const char *const bad_rules[] = { "x", NULL };
+static const struct field no_input[] = { FIELD_END };
+
+static struct tool
+complete(const char *name)
+{
+	return (struct tool){ .name = name,
+		.version = 1,
+		.title = "T",
+		.doc = "D.",
+		.effect = OP_MUTATE,
+		.in = no_input,
+		.rules = rules,
+		.domain = "operations",
+		.target = "here",
+		.failure = "F.",
+		.run = run_nothing };
+}
+
+static status
+load(struct unit *u, struct tool a, struct tool b, struct registry **out)
+{
+	struct tool *table = arena_alloc(&u->arena, 3 * sizeof(*table));
+	const struct tool **tables = arena_alloc(&u->arena, 2 * sizeof(*tables));
+
+	table[0] = a;
+	table[1] = b;
+	tables[0] = table;
+	return registry_new(&u->cx, tables, out);
+}
+
+static void
+tools_are_found_by_name_and_listed_in_order(void **state)
+{
+	struct registry *r;
+
+	(void)state;
+	UNIT(u);
+	assert_status(load(&u, complete("x.write"), complete("a.read"), &r), OK);
+	assert_int_equal(registry_count(r), 2);
+	assert_string_equal(registry_at(r, 0)->name, "a.read");
+	assert_ptr_equal(tool_find(r, STR("x.write")), registry_at(r, 1));
+	assert_null(tool_find(r, STR("x.writ")));
+	assert_null(tool_find(r, STR("")));
+	assert_non_null(tool_schema(r, registry_at(r, 1)));
+	registry_free(r);
+}
+
+static void
+an_incomplete_declaration_is_refused(void **state)
+{
+	struct registry *r = NULL;
+	struct tool wrong[11];
+
+	(void)state;
+	UNIT(u);
+	for (size_t i = 0; i < 11; i++)
+		wrong[i] = complete("x.write");
+	wrong[0].name = "write";
+	wrong[1].name = "x.write it";
+	wrong[2].version = 0;
+	wrong[3].title = NULL;
+	wrong[4].rules = NULL;
+	wrong[5].rules = bad_rules;
+	wrong[6].in = NULL;
+	wrong[7].in_schema = "{}";
+	wrong[8].failure = NULL;
+	wrong[9].run = NULL;
+	wrong[10].effect = OP_READ; /* a read of category C */
+	for (size_t i = 0; i < 11; i++)
+		assert_status(load(&u, complete("a.ok"), wrong[i], &r), E_INVALID);
+	wrong[0] = complete("x.write");
+	wrong[0].in = NULL;
+	wrong[0].in_schema = "{\"type\": 7}";
+	assert_status(load(&u, complete("a.ok"), wrong[0], &r), E_INVALID);
+	assert_null(r);
+}
+
+#define LONG "x.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static void
+names_for_models_are_short_and_never_the_same(void **state)
+{
+	struct tool fits = complete(LONG), longer = complete(LONG "b"), other = complete(LONG "c");
+	struct registry *r = NULL;
+	str a, b;
+
+	(void)state;
+	UNIT(u);
+	assert_int_equal(strlen(LONG), 64);
+	assert_int_equal(tool_model_name(&u.arena, &fits).len, 64);
+	a = tool_model_name(&u.arena, &longer);
+	b = tool_model_name(&u.arena, &other);
+	assert_int_equal(a.len, 64);
+	assert_false(str_eq(a, b)); /* the hash tells them apart */
+	assert_true(str_starts(a, STR("x_aaaa")));
+	assert_status(load(&u, longer, other, &r), OK);
+	registry_free(r);
+	r = NULL;
+	assert_status(load(&u, complete("x.write"), complete("x.write"), &r), E_INVALID);
+	assert_status(
+		load(&u, complete("mcp__a.b"), complete("mcp__a_b"), &r), E_INVALID); /* both mcp__a_b */
+	assert_null(r);
+}
+
+static enum tier
+tier(const char *name, enum op_effect effect)
+{
+	struct tool t = complete(name);
+
+	t.effect = effect;
+	return permission_default(&t);
+}
+
+static void
+a_new_tool_has_the_default_of_its_verb(void **state)
+{
+	(void)state;
+	assert_int_equal(tier("x.list", OP_READ), TIER_ALWAYS_ALLOW);
+	assert_int_equal(tier("x.searchThings", OP_READ), TIER_ALWAYS_ALLOW);
+	assert_int_equal(tier("x.get", OP_READ), TIER_ALWAYS_ALLOW);
+	assert_int_equal(tier("x.createThing", OP_READ), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("x.delete", OP_READ), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("x.update", OP_MUTATE), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("x.list", OP_MUTATE), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("x.toggle", OP_MUTATE), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("x.get", OP_DESTRUCTIVE), TIER_NEEDS_APPROVAL);
+	assert_int_equal(tier("mcp__x__list", OP_READ), TIER_NEEDS_APPROVAL);
+}
+
+static void
+what_an_admin_stored_goes_before_the_default(void **state)
+{
+	struct permission_row rows[] = { { STR("x.get"), TIER_BLOCKED } };
+	str overrides[] = { STR("x.write") };
+	struct permission_snapshot s = { rows, 1, overrides, 1 };
+	struct tool get = complete("x.get"), write = complete("x.write");
+	bool stored;
+
+	(void)state;
+	assert_int_equal(permission_tier(&s, &get, &stored), TIER_BLOCKED);
+	assert_true(stored);
+	assert_int_equal(permission_tier(&s, &write, &stored), TIER_NEEDS_APPROVAL);
+	assert_false(stored);
+	assert_true(permission_override(&s, &write));
+	assert_false(permission_override(&s, &get));
+}
+
+static void
+the_rules_that_are_not_written_have_safe_values(void **state)
+{
+	struct policy_rules r;
+	struct json *doc;
+
+	(void)state;
+	UNIT(u);
+	assert_status(json_parse(&u.cx, STR("{}"), &doc), OK);
+	assert_status(policy_rules_read(&u.cx, doc, &r), OK);
+	assert_int_equal(r.votes_low + r.votes_medium + r.votes_high + r.votes_destructive, 4);
+	assert_int_equal(r.allow_listed_count, 0);
+	assert_status(
+		json_parse(&u.cx, STR("{\"votesHigh\":3,\"fourEyes\":true,\"allowListed\":[\"a.b\"]}"), &doc),
+		OK);
+	assert_status(policy_rules_read(&u.cx, doc, &r), OK);
+	assert_int_equal(r.votes_high, 3);
+	assert_true(r.four_eyes);
+	assert_str(r.allow_listed[0], "a.b");
+}
+
+static void
+rules_that_are_none_are_refused(void **state)
+{
+	static const char *const wrong[] = { "[]", "{\"votesLow\":0}", "{\"votesLow\":21}",
+		"{\"votesLow\":\"1\"}", "{\"unknown\":1}", "{\"allowListed\":\"a.b\"}",
+		"{\"allowListed\":[1]}", "{\"allowListed\":{}}", "{\"gdpr\":1}" };
+	struct policy_rules r;
+
+	(void)state;
+	UNIT(u);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct json *doc;
+
+		assert_status(json_parse(&u.cx, str_of(wrong[i]), &doc), OK);
+		assert_status(policy_rules_read(&u.cx, doc, &r), E_INVALID);
+		ctx_clear(&u.cx);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tools_are_found_by_name_and_listed_in_order),
+		cmocka_unit_test(an_incomplete_declaration_is_refused),
+		cmocka_unit_test(names_for_models_are_short_and_never_the_same),
+		cmocka_unit_test(a_new_tool_has_the_default_of_its_verb),
+		cmocka_unit_test(what_an_admin_stored_goes_before_the_default),
+		cmocka_unit_test(the_rules_that_are_not_written_have_safe_values),
+		cmocka_unit_test(rules_that_are_none_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
