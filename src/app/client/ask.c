@@ -2,7 +2,7 @@
 #include "app/client/client.h"
 
 #include "base/limits.h"
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 #include "http/client.h"
 
 #include <unistd.h>

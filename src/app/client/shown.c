@@ -2,7 +2,7 @@
 /* Text of others for a terminal: visible, and never where only our own words stand. */
 #include "app/client/client.h"
 
-#include "core/proposal/visible.h"
+#include "core/card/visible.h"
 #include "json/out.h"
 
 #include <sys/ioctl.h>

@@ -114,9 +114,12 @@ check_votes(struct ctx *cx, struct applying *a)
 	if (rules.version != a->p.policy_version)
 		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
 	TRY(row_votes(cx, &a->p, &a->votes, &a->vote_count, &a->valid));
-	if (a->p.state != PROPOSAL_APPROVED || a->valid < a->p.votes_needed)
+	if (a->valid < a->p.votes_needed)
 		return fail(cx, E_APPROVAL, "%" PRId64 " of %" PRId64 " approvals are there", a->valid,
 			a->p.votes_needed);
+	/* a right that came back completes the votes without another one being cast */
+	if (a->p.state == PROPOSAL_PENDING)
+		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
 	return OK;
 }
 
@@ -278,6 +281,8 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 	s = tx_nest(cx, execute, &a);
 	if (s != OK && !is_failure(s))
 		return s;
+	tx_waited(cx); /* the handler may have waited for a lock, and time does not */
+	TRY(check_state(cx, &a));
 	TRY(finish(cx, &a, s));
 	proposal_emit(cx, &a.p);
 	*out = a.p;

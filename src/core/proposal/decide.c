@@ -17,7 +17,7 @@ not_a_voter(struct ctx *cx, const char *why)
 
 /* AP-3: an explicit act of a person, who is not the one who asked. */
 static status
-check_voter(struct ctx *cx, const struct proposal *p)
+check_voter(struct ctx *cx, const struct proposal *p, bool approves)
 {
 	const struct caller *c = cx->caller;
 	const struct tool *t = tool_find(cx->tools, p->tool);
@@ -32,7 +32,7 @@ check_voter(struct ctx *cx, const struct proposal *p)
 		return not_a_voter(cx, "sign in, or use a personal token that was minted for voting");
 	if (c->via_token && str_eq(str_of(c->transport), STR("mcp")))
 		return not_a_voter(cx, "tokens do not vote over MCP");
-	if (c->via_token && heavy)
+	if (c->via_token && heavy && approves) /* to refuse is always easy (AP-6) */
 		return not_a_voter(cx, "a token cannot vote on what is destructive or of high risk; sign in");
 	if (str_eq(c->principal_id, p->proposer_id))
 		return not_a_voter(cx, "the one who proposed cannot vote");
@@ -93,7 +93,7 @@ cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, st
 	status s;
 
 	TRY(check_open(cx, p));
-	TRY(check_voter(cx, p));
+	TRY(check_voter(cx, p, strcmp(decision, "approved") == 0));
 	if (!str_eq_secret(view_hash, p->view_hash))
 		return fail(cx, E_VIEW,
 			"the viewHash is not that of the stored card; look at the proposal again");
