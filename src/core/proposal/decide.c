@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Votes, refusals, cancelling and expiry: what happens to a proposal before it is applied. */
+#include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/event.h"
 #include "core/proposal/proposal.h"
@@ -122,9 +123,13 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 
 	TRY(find(cx, id, &p));
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
+	if (FAULT_FAILS(vote_after_store))
+		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
 	TRY(row_votes(cx, &p, &votes, &count, &valid));
 	if (p.state == PROPOSAL_PENDING && valid >= p.votes_needed)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
+	if (FAULT_FAILS(vote_after_step))
+		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
 	proposal_emit(cx, &p);
 	*out = p;
@@ -194,6 +199,8 @@ proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
 		return OK; /* somebody was faster */
 	p.resolved_at = now_us;
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
+	if (FAULT_FAILS(expire_after_step))
+		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	entry.tool = p.tool;
 	entry.tool_call_id = p.tool_call_id;
 	entry.args_hash = p.payload_hash;

@@ -146,7 +146,6 @@ nest_things(struct ctx *cx, void *arg)
 	TRY(add_item(cx, &id));
 	assert_status(tx_nest(cx, add_with_hook, arg), OK);
 	assert_status(tx_nest(cx, add_with_hook_and_fail, arg), E_EXISTS);
-	assert_status(tx_nest(cx, try_inside_try, arg), E_CONFLICT);
 	TRY(db_one(cx, SQL_ITEM_COUNT, number_row, &n));
 	assert_int_equal(n.n, 2);
 	return OK;
