@@ -99,7 +99,33 @@ fault_arm(const char *spec)
 	return true;
 }
 
+static enum fault_planted planted; /* written before threads start */
+
+static const char *const plant_names[] = {
+#define X(n, d) [PLANT_##n] = #n,
+	FAULT_PLANTS(X)
+#undef X
+};
+
+bool
+fault_plant(const char *name)
+{
+	for (size_t p = 1; fault_enabled() && p < sizeof(plant_names) / sizeof(plant_names[0]); p++) {
+		if (str_eq(str_of(name), str_of(plant_names[p]))) {
+			planted = (enum fault_planted)p;
+			return true;
+		}
+	}
+	return false;
+}
+
 #ifdef COUNTERSIGN_FAULTS
+bool
+fault_is_planted(enum fault_planted p)
+{
+	return planted == p;
+}
+
 bool
 fault_pass(enum fault_point p)
 {

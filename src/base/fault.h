@@ -27,6 +27,14 @@
 	X(tx_before_hooks, "the caller has been told, hooks have not run")                                   \
 	X(batch_between, "one transaction of a batch has run, the next has not")                             \
 	X(migrate_between, "one migration has been committed, the next has not")                             \
+	X(propose_after_dry_run, "a payload was tried and undone, no proposal is stored")                    \
+	X(propose_after_store, "a proposal is stored, its audit entry is not")                               \
+	X(vote_after_store, "a vote is stored, the state has not moved")                                     \
+	X(vote_after_step, "the state has moved, the vote's audit entry is not there")                       \
+	X(apply_after_execute, "the payload has run, nothing is on record")                                  \
+	X(apply_after_record, "the change is on record, the state has not moved")                            \
+	X(apply_after_step, "a proposal is applied, nothing is committed")                                   \
+	X(expire_after_step, "a proposal is expired, its audit entry is not there")                          \
 	X(seal_after_commit, "leaves are in the tree, no checkpoint is signed for them")                     \
 	X(seal_after_held, "a checkpoint is kept in its file, the database does not have it")                \
 	X(http_before_answer, "the handler has run, no byte of the answer is sent")
@@ -38,14 +46,33 @@ enum fault_point {
 		FAULT_COUNT
 };
 
+/*
+ * Bugs that a rig can plant, to show that it would notice them: builds with faults only, and only
+ * by fault_plant, which no program but a rig calls.
+ */
+#define FAULT_PLANTS(X)                                                                                      \
+	X(apply_split, "apply says applied in one transaction and does it in the next")                      \
+	X(apply_unrecorded, "apply forgets the entry of the change")                                         \
+	X(commit_unheard, "a COMMIT that failed is told as done")
+
+enum fault_planted {
+	PLANT_NONE,
+#define X(name, doc) PLANT_##name,
+	FAULT_PLANTS(X)
+#undef X
+};
+
 #ifdef COUNTERSIGN_FAULTS
 /* True where the armed point says "fail". */
 bool fault_pass(enum fault_point p);
 #	define FAULT(name)	  ((void)fault_pass(FAULT_##name))
 #	define FAULT_FAILS(name) fault_pass(FAULT_##name)
+bool fault_is_planted(enum fault_planted p);
+#	define PLANTED(name) fault_is_planted(PLANT_##name)
 #else
 #	define FAULT(name)	  ((void)0)
 #	define FAULT_FAILS(name) false
+#	define PLANTED(name)	  false
 #endif
 
 /* Name and description of each point, and whether they are compiled in. */
@@ -56,5 +83,9 @@ bool fault_enabled(void);
 /* Arms the point that spec names ("name:n:mode"), as the environment variable does. False where spec is not
  * one. */
 bool fault_arm(const char *spec);
+
+/* Plants the bug of this name, before threads start. False where there is none, or no faults are compiled in.
+ */
+bool fault_plant(const char *name);
 
 #endif

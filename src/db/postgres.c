@@ -135,8 +135,10 @@ commit(struct ctx *cx, struct tx *tx, struct pglink *l)
 	status s;
 
 	/* A server that is gone already has not heard anything: then nothing is unknown. */
-	if (FAULT_FAILS(tx_before_commit) || !pglink_alive(l))
-		return cut(cx, l);
+	if (FAULT_FAILS(tx_before_commit) || !pglink_alive(l)) {
+		s = cut(cx, l);
+		return PLANTED(commit_unheard) ? OK : s;
+	}
 	tx->lost_pid = l->backend.pid;
 	tx->lost_started_us = l->backend.started_us;
 	s = pglink_commit(cx, l);

@@ -237,6 +237,10 @@ commit(struct connection *c, struct batch *b)
 		rc = SQLITE_IOERR;
 	if (rc == SQLITE_OK)
 		return COMMITTED;
+	if (PLANTED(commit_unheard)) {
+		roll_back(c);
+		return COMMITTED;
+	}
 	fail_all(b, c, rc);
 	if (!surely_not_committed(c, rc))
 		die_unknown(c, rc);

@@ -253,7 +253,7 @@ write_member(struct json_out *o, const struct member *m, const struct json *role
 static status
 answer(struct ctx *cx, str id, struct json_out *out)
 {
-	struct named_role *roles;
+	struct named_role *roles = NULL;
 	struct member m;
 	size_t count;
 
@@ -286,7 +286,7 @@ static status
 run_list(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct list_in *p = in;
-	struct named_role *roles;
+	struct named_role *roles = NULL;
 	struct member *rows;
 	struct listed *list;
 	size_t count, role_count = 0;

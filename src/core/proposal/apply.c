@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Apply: the stored payload, once, as it was shown (PA-3, PA-5, PA-6). */
+#include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/gate/gate.h"
 #include "core/gate/settings.h"
@@ -114,9 +115,12 @@ check_votes(struct ctx *cx, struct applying *a)
 	if (rules.version != a->p.policy_version)
 		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
 	TRY(row_votes(cx, &a->p, &a->votes, &a->vote_count, &a->valid));
-	if (a->p.state != PROPOSAL_APPROVED || a->valid < a->p.votes_needed)
+	if (a->valid < a->p.votes_needed)
 		return fail(cx, E_APPROVAL, "%" PRId64 " of %" PRId64 " approvals are there", a->valid,
 			a->p.votes_needed);
+	/* a right that came back completes the votes without another one being cast */
+	if (a->p.state == PROPOSAL_PENDING)
+		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
 	return OK;
 }
 
@@ -211,7 +215,7 @@ record(struct ctx *cx, struct applying *a, enum audit_action action, const char 
 	struct audit_entry proposal = change;
 
 	TRY(approvers(cx, a, &change.approvers));
-	if (action == AUDIT_PROPOSAL_APPLIED)
+	if (action == AUDIT_PROPOSAL_APPLIED && !PLANTED(apply_unrecorded))
 		TRY(audit_add(cx, &change, &a->p.applied_audit_id));
 	proposal.action = action;
 	proposal.resource_type = STR("proposal");
@@ -237,7 +241,35 @@ finish(struct ctx *cx, struct applying *a, status outcome)
 		TRY(json_text(cx, a->run.result.value, &a->p.result));
 	a->p.applied_version = a->run.result.version;
 	TRY(record(cx, a, AUDIT_PROPOSAL_APPLIED, "applied"));
-	return row_step(cx, &a->p, PROPOSAL_EVENT_SUCCEED);
+	if (FAULT_FAILS(apply_after_record))
+		return fail(cx, E_UNAVAILABLE, "stopped before the state moved");
+	TRY(row_step(cx, &a->p, PROPOSAL_EVENT_SUCCEED));
+	return FAULT_FAILS(apply_after_step) ? fail(cx, E_UNAVAILABLE, "stopped before the commit") : OK;
+}
+
+/* --- a bug that a rig plants (base/fault.h): the effect in a transaction of its own --- */
+
+struct later {
+	struct ctx *cx;
+	struct applying a;
+};
+
+static void
+execute_after_commit(void *arg)
+{
+	struct later *l = arg;
+
+	(void)!tx_run(l->cx, execute, &l->a);
+}
+
+static status
+execute_later(struct ctx *cx, struct applying *a)
+{
+	struct later *l = arena_alloc(cx->arena, sizeof(*l));
+
+	*l = (struct later){ .cx = cx, .a = *a };
+	tx_after_commit(cx, execute_after_commit, l);
+	return tx_try(cx, execute, a);
 }
 
 /* "propose:<id>.<nonce>" -> id */
@@ -275,9 +307,13 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 	TRY(check_state(cx, &a));
 	TRY(check_proposer(cx, &a));
 	TRY(check_votes(cx, &a));
-	s = tx_nest(cx, execute, &a);
+	s = PLANTED(apply_split) ? execute_later(cx, &a) : tx_nest(cx, execute, &a);
+	if (s == OK && FAULT_FAILS(apply_after_execute))
+		return fail(cx, E_UNAVAILABLE, "stopped before anything was recorded");
 	if (s != OK && !is_failure(s))
 		return s;
+	tx_waited(cx); /* the handler may have waited for a lock, and time does not */
+	TRY(check_state(cx, &a));
 	TRY(finish(cx, &a, s));
 	proposal_emit(cx, &a.p);
 	*out = a.p;

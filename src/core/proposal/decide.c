@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Votes, refusals, cancelling and expiry: what happens to a proposal before it is applied. */
+#include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/event.h"
 #include "core/proposal/proposal.h"
@@ -17,7 +18,7 @@ not_a_voter(struct ctx *cx, const char *why)
 
 /* AP-3: an explicit act of a person, who is not the one who asked. */
 static status
-check_voter(struct ctx *cx, const struct proposal *p)
+check_voter(struct ctx *cx, const struct proposal *p, bool approves)
 {
 	const struct caller *c = cx->caller;
 	const struct tool *t = tool_find(cx->tools, p->tool);
@@ -32,7 +33,7 @@ check_voter(struct ctx *cx, const struct proposal *p)
 		return not_a_voter(cx, "sign in, or use a personal token that was minted for voting");
 	if (c->via_token && str_eq(str_of(c->transport), STR("mcp")))
 		return not_a_voter(cx, "tokens do not vote over MCP");
-	if (c->via_token && heavy)
+	if (c->via_token && heavy && approves) /* to refuse is always easy (AP-6) */
 		return not_a_voter(cx, "a token cannot vote on what is destructive or of high risk; sign in");
 	if (str_eq(c->principal_id, p->proposer_id))
 		return not_a_voter(cx, "the one who proposed cannot vote");
@@ -93,7 +94,7 @@ cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, st
 	status s;
 
 	TRY(check_open(cx, p));
-	TRY(check_voter(cx, p));
+	TRY(check_voter(cx, p, strcmp(decision, "approved") == 0));
 	if (!str_eq_secret(view_hash, p->view_hash))
 		return fail(cx, E_VIEW,
 			"the viewHash is not that of the stored card; look at the proposal again");
@@ -122,9 +123,13 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 
 	TRY(find(cx, id, &p));
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
+	if (FAULT_FAILS(vote_after_store))
+		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
 	TRY(row_votes(cx, &p, &votes, &count, &valid));
 	if (p.state == PROPOSAL_PENDING && valid >= p.votes_needed)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
+	if (FAULT_FAILS(vote_after_step))
+		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
 	proposal_emit(cx, &p);
 	*out = p;
@@ -194,6 +199,8 @@ proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
 		return OK; /* somebody was faster */
 	p.resolved_at = now_us;
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
+	if (FAULT_FAILS(expire_after_step))
+		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	entry.tool = p.tool;
 	entry.tool_call_id = p.tool_call_id;
 	entry.args_hash = p.payload_hash;

@@ -2,6 +2,7 @@
 #include "core/proposal/proposal.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/random.h"
 #include "core/audit/audit.h"
 #include "core/event.h"
@@ -204,6 +205,8 @@ store(struct ctx *cx, void *arg)
 	TRY(gate_record(cx, &m->pass, "proposed", m->p.id, &m->p.tool_call_id));
 	TRY(add_provenance(cx, m));
 	TRY(row_add(cx, &m->p));
+	if (FAULT_FAILS(propose_after_store))
+		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	entry.tool_call_id = m->p.tool_call_id;
 	TRY(audit_add(cx, &entry, NULL));
 	proposal_emit(cx, &m->p);
@@ -292,6 +295,8 @@ make(struct ctx *cx, struct making *m, str request_hash)
 	describe(cx, m, now_us);
 	m->p.request_hash = request_hash;
 	TRY(dry_run(cx, m));
+	if (FAULT_FAILS(propose_after_dry_run))
+		return fail(cx, E_UNAVAILABLE, "stopped after the dry-run");
 	TRY(make_card(cx, m));
 	return tx_nest(cx, store, m);
 }

@@ -470,6 +470,7 @@ only_a_whole_specification_arms_a_fault(void **state)
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_false(fault_arm(bad[i]));
 	assert_true(fault_arm("tx_before_commit:1:off"));
+	assert_false(fault_plant("a bug that nobody knows"));
 	for (int p = 0; p < FAULT_COUNT; p++) {
 		assert_true(strlen(fault_name((enum fault_point)p)) > 0);
 		assert_true(strlen(fault_doc((enum fault_point)p)) > 0);
