@@ -109,8 +109,7 @@ test('ID-6 a revocation is not acknowledged while an apply by that token is on i
 
 test('PA-4 a claim that waited past the expiry does not win', async (t) => {
 	if (!onPostgres) return t.skip('skipped: SQLite has one writer, nobody waits for a lock');
-	const p = await w.propose({ expiresInSeconds: 2 });
-	await w.approve(p);
+	const p = await w.approved({ expiresInSeconds: 2 });
 	const before_ = (await w.notes()).length;
 	const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [second.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })],
 		(watcher) => until(async () => (await watcher.run(`SELECT clock_timestamp() > '${p.expiresAt}';`)) === 't', 'its time to be over'));
