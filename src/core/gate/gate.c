@@ -151,7 +151,7 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 
 	TRY(tx_now_us(cx, &now_us));
 	id = id_at(cx->arena, now_us);
-	TRY(db_run(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
+	TRY(db_later(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
 		c->token_id.len ? TEXT(c->token_id) : NIL, TEXT(str_of(c->transport)),
 		TEXT(str_of(p->tool->name)), TEXT(str_of(effect_name(p->tool->effect))), TEXT(str_of(state)),
 		TEXT(p->args_hash), proposal_id.len ? TEXT(proposal_id) : NIL, INT(now_us)));

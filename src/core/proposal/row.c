@@ -190,7 +190,7 @@ row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
 	p->mac = seal(cx, p);
-	return db_run(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
+	return db_later(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
 		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
 		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
 		TEXT(p->transport), TEXT(p->payload), TEXT(p->payload_hash), TEXT(p->card),
