@@ -60,6 +60,7 @@ struct proposal {
 	str reveal; /* JSON: a secret that applying made, for who applied; not stored */
 	int64_t applied_version;
 	str mac;
+	bool fresh; /* made in this transaction: nobody can have voted yet */
 };
 
 extern const struct op proposal_ops[];

@@ -113,6 +113,7 @@ describe(struct ctx *cx, struct making *m, int64_t now_us)
 
 	m->p = (struct proposal){ .org_id = c->org_id,
 		.id = id_at(cx->arena, now_us),
+		.fresh = true,
 		.tool = str_of(t->name),
 		.tool_version = t->version,
 		.effect = str_of(effect_name(t->effect)),

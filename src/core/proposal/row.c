@@ -333,6 +333,12 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 	size_t count;
 	int64_t valid = 0;
 
+	if (p->fresh) {
+		*out_votes = NULL;
+		*out_count = 0;
+		*out_valid = 0;
+		return OK;
+	}
 	TRY(db_all(cx, SQL_PROPOSAL_VOTES, vote_columns, sizeof(*votes), &votes, &count, TEXT(p->org_id),
 		TEXT(p->id)));
 	for (size_t i = 0; i < count; i++) {
