@@ -7,6 +7,7 @@
 #include "core/document.h"
 #include "core/gate/gate.h"
 #include "core/proposal/proposal.h"
+#include "domain/access/access.h"
 #include "domain/note/note.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
@@ -37,6 +38,8 @@ const struct op *const app_ops[] = {
 };
 
 const struct tool *const app_tools[] = {
+	access_tools,
+	access_token_tools,
 	note_tools,
 	NULL,
 };

@@ -54,9 +54,11 @@ struct ctx {
 	const struct registry *tools;	     /* what can be asked for */
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
-	str idempotency_key;		     /* the Idempotency-Key that came with the request, or empty */
-	str request_id;			     /* for the log */
-	int64_t deadline_us;		     /* clock_mono_us; 0: none. Waits end here; commits do not. */
+	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
+	bool rights_wanted;
+	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
+	str request_id;	     /* for the log */
+	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
 	struct answer_header headers[CTX_HEADERS]; /* kept with an error too */
 	size_t header_count;

@@ -2,6 +2,7 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
+#include "core/gate/tool.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
 
@@ -20,6 +21,46 @@ is_public(const struct op *op)
 	return op->rule && strcmp(op->rule, RULE_PUBLIC) == 0;
 }
 
+/* The tool that does the same as the operation, by a proposal; or NULL. */
+static const struct tool *
+same_tool(const struct ctx *cx, const struct op *op)
+{
+	return cx->tools && op->effect != OP_READ ? tool_of_model(cx->tools, str_of(op->name)) : NULL;
+}
+
+/* Who may not do it hears what they could ask for instead (ID-9). */
+static status
+advise(struct ctx *cx, const struct op *op, status s)
+{
+	const struct tool *t = same_tool(cx, op);
+
+	if (s != E_FORBIDDEN || !t)
+		return s;
+	return fail(
+		cx, s, "%.*s; propose the tool %s (proposal_create)", STR_ARG(ctx_message(cx, s)), t->name);
+}
+
+static status
+lock(struct ctx *cx, const struct op *op)
+{
+	bool exclusive = op->tx == OP_TX_RIGHTS || cx->rights_wanted;
+
+	if (op->tx == OP_TX_READ)
+		return OK;
+	TRY(caller_lock(cx, cx->credential, exclusive));
+	cx->rights_held = exclusive;
+	return OK;
+}
+
+status
+op_need_rights(struct ctx *cx)
+{
+	if (cx->rights_held)
+		return OK;
+	cx->rights_wanted = true;
+	return fail(cx, E_BUSY, "the organization's rights are in use; nothing was changed");
+}
+
 static status
 authorize(struct ctx *cx, struct entry *e)
 {
@@ -27,18 +68,19 @@ authorize(struct ctx *cx, struct entry *e)
 
 	if (!e->op->rule)
 		return fail(cx, E_FORBIDDEN, "nobody may call %s", e->op->name);
-	if (e->op->tx != OP_TX_READ)
-		TRY(caller_lock(cx, cx->credential, e->op->tx == OP_TX_RIGHTS));
+	TRY(lock(cx, e->op));
 	TRY(caller_identify(cx, cx->credential, &e->caller));
 	cx->caller = &e->caller;
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
 		return OK;
-	TRY(caller_require(cx, &e->caller, e->op->name, needed));
+	TRY(advise(cx, e->op, caller_require(cx, &e->caller, e->op->name, needed)));
 	/* even an agent that is admin asks for more rights by a proposal (TL-5): there is no side door */
 	if (e->caller.kind == PRINCIPAL_AGENT && e->op->effect != OP_READ &&
 		rule_guarded(str_of(e->op->rule)))
-		return fail(cx, E_FORBIDDEN, "Forbidden: %s (agents do not change this directly; propose it)",
-			e->op->name);
+		return advise(cx, e->op,
+			fail(cx, E_FORBIDDEN,
+				"Forbidden: %s (agents do not change this directly; propose it)",
+				e->op->name));
 	return OK;
 }
 
@@ -51,6 +93,7 @@ enter(struct ctx *cx, void *arg)
 	*e->out->buf = e->text;
 	cx->caller = NULL;
 	cx->header_count = 0;
+	cx->rights_held = false;
 	if (!is_public(e->op))
 		TRY(authorize(cx, e));
 	return e->op->run(cx, e->in, e->out);
@@ -145,6 +188,17 @@ ask(struct ctx *cx, void *arg)
 	return s;
 }
 
+static status
+write(struct ctx *cx, struct entry *e)
+{
+	status s = tx_run(cx, enter, e);
+
+	if (s != E_BUSY || !cx->rights_wanted)
+		return s;
+	ctx_clear(cx);
+	return tx_run(cx, enter, e); /* with the lock it asked for */
+}
+
 static status /* everything before the answer is complete */
 run(struct ctx *cx, struct entry *e, void *in)
 {
@@ -159,15 +213,17 @@ run(struct ctx *cx, struct entry *e, void *in)
 		TRY(op->prepare(cx, in));
 	if (op->tx == OP_TX_OWN)
 		return op->run(cx, in, e->out);
-	return op->tx == OP_TX_READ ? db_read(cx, enter, e) : tx_run(cx, enter, e);
+	return op->tx == OP_TX_READ ? db_read(cx, enter, e) : write(cx, e);
 }
 
 status
 op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 {
 	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
-	status s = run(cx, &e, in);
+	status s;
 
+	cx->rights_wanted = false;
+	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
 	cx->caller = NULL; /* it lives here */

@@ -120,6 +120,15 @@ op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t
  */
 status op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out) MUST_USE;
 
+/*
+ * Inside run of an OP_TX_DECIDE that turns out to change what others decide by: nobody decides meanwhile.
+ * Where the lock is only shared so far this fails, all is undone, and op_run begins again with the
+ * exclusive one: it is never raised while other locks are held.
+ *
+ * E_BUSY  not held yet; give it back as it is
+ */
+status op_need_rights(struct ctx *cx) MUST_USE;
+
 /* For OP_TX_OWN: fn in one consistent read with cx->caller. E_UNAUTHENTICATED and whatever fn says */
 status op_read(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg) MUST_USE;
 

@@ -102,6 +102,19 @@ start(struct ctx *cx, struct tx *tx, tx_fn *fn, void *arg, bool writes)
 	};
 }
 
+/* The answers that nobody has waited for yet. fn's own failure is the one that counts. */
+static status
+flush(struct ctx *cx, struct tx *tx, status s)
+{
+	struct error said = cx->error;
+	status flushed = tx->db->engine->flush ? tx->db->engine->flush(cx, tx) : OK;
+
+	if (s == OK)
+		return flushed;
+	cx->error = said;
+	return s;
+}
+
 status
 tx_call(struct ctx *cx, struct tx *tx, void *connection)
 {
@@ -113,12 +126,13 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 	}
 	tx->connection = connection;
 	tx->now_us = 0;
+	tx->now_sent = false;
 	tx->doomed = OK;
 	tx->hook_count = 0;
 	cx->tx = tx;
 	s = tx->fn(cx, tx->arg);
 	cx->tx = NULL;
-	return s == OK ? tx->doomed : s;
+	return flush(cx, tx, s == OK ? tx->doomed : s);
 }
 
 static bool
@@ -244,10 +258,10 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
 	hooks = tx->hook_count;
+	TRY(doom(tx, flush(cx, tx, OK))); /* what fails before the savepoint is not undone by it */
 	TRY(doom(tx, tx->db->engine->savepoint(cx, tx)));
 	s = fn(cx, arg);
-	if (s == OK)
-		s = tx->doomed;
+	s = flush(cx, tx, s == OK ? tx->doomed : s);
 	if (keep && s == OK)
 		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
@@ -275,6 +289,20 @@ tx_waited(struct ctx *cx)
 {
 	CHECK(cx->tx != NULL);
 	cx->tx->now_us = 0;
+	cx->tx->now_sent = false;
+}
+
+status
+tx_now_later(struct ctx *cx)
+{
+	struct tx *tx = cx->tx;
+
+	CHECK(tx != NULL);
+	TRY(tx->doomed);
+	if (tx->now_us || tx->now_sent || !tx->db->engine->now_later)
+		return OK;
+	tx->now_sent = true;
+	return doom(tx, tx->db->engine->now_later(cx, tx));
 }
 
 status

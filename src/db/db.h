@@ -161,6 +161,11 @@ void tx_waited(struct ctx *cx);
  */
 status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
 
+/* Inside tx_run or db_read: tx_now_us will be asked for soon, so the clock is read along with the next
+ * statement.
+ */
+status tx_now_later(struct ctx *cx) MUST_USE;
+
 /* --- statements, inside tx_run or db_read --- */
 /*
  * Common errors: E_EXISTS (unique), E_REFERENCED (foreign key), E_INVALID (check,
@@ -169,6 +174,14 @@ status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
 
 /* A number of parameters that is not the statement's is a bug: it is logged with both, and stops the program.
  */
+
+/*
+ * Runs a statement whose answer nobody needs yet. On PostgreSQL it travels with the next statement and costs
+ * no round trip; its failure is the next statement's, or that of the tx_nest, tx_try or transaction it stands
+ * in.
+ */
+#define db_later(cx, sql, ...) db_later_args((cx), (sql), DB_ARGS(__VA_ARGS__))
+status db_later_args(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count) MUST_USE;
 
 /* Runs a statement; *out_rows (may be NULL) is how many rows it touched. */
 #define db_run(cx, sql, ...)		     db_run_args((cx), (sql), NULL, DB_ARGS(__VA_ARGS__))

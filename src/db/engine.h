@@ -38,6 +38,7 @@ struct tx {
 	bool writes;	  /* from tx_run; false: from db_read */
 	void *connection; /* the engine's; set by tx_call */
 	int64_t now_us;	  /* tx_now_us, once it was asked; 0: not yet */
+	bool now_sent;	  /* now_later was called, and nothing has been waited for since */
 
 	/*
 	 * Set by transact or read together with a failure: nothing was changed, and the
@@ -116,6 +117,14 @@ struct engine {
 	status (*execute)(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args,
 		size_t count, struct row_sink *sink);
 
+	/*
+	 * later: as execute, but the answer comes with that of the next execute, which reports a failure.
+	 * flush waits for it where nothing else did. Both NULL: execute is as good.
+	 */
+	status (*later)(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args,
+		size_t count);
+	status (*flush)(struct ctx *cx, struct tx *tx);
+
 	/* tx_try: sets a savepoint (they nest), and undoes everything since the newest one and forgets it.
 	 * undo also brings a transaction back that a failed statement had doomed. */
 	status (*savepoint)(struct ctx *cx, struct tx *tx);
@@ -125,6 +134,9 @@ struct engine {
 
 	/* The clock that decides, in microseconds: the same for the whole transaction. */
 	status (*now)(struct ctx *cx, struct tx *tx, int64_t *out_us);
+	/* Reads the clock along with the next execute; now then says what it said. NULL: now costs nothing.
+	 */
+	status (*now_later)(struct ctx *cx, struct tx *tx);
 
 	/* Migrations: keeps other migrators out until this transaction ends (advisory lock). */
 	status (*migrate_lock)(struct ctx *cx, struct tx *tx);

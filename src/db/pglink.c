@@ -248,18 +248,39 @@ hear_sync(struct pglink *l)
 	}
 }
 
+struct number_sink {
+	struct row_sink base;
+	int64_t *cells;
+	int count;
+};
+
+static status
+keep_numbers(struct ctx *cx, struct row_sink *sink, const struct db_value *cells)
+{
+	struct number_sink *n = (struct number_sink *)sink;
+
+	(void)cx;
+	for (int i = 0; i < n->count; i++)
+		n->cells[i] = cells[i].number;
+	return OK;
+}
+
 static status
 hear_queued(struct ctx *cx, struct pglink *l)
 {
-	static const struct sql command = { .name = "transaction" };
+	static const struct sql command = { .name = "transaction" }, clock = { .name = "now", .columns = 1 };
+	struct number_sink now = { { .row = keep_numbers }, &l->clock_us, 1 };
 	status first = OK;
 
-	for (; l->queued > 0; l->queued--) {
-		status heard = answer(cx, l, &command, NULL);
+	for (int i = 1; i <= l->queued; i++) {
+		status heard =
+			i == l->clock_at ? answer(cx, l, &clock, &now.base) : answer(cx, l, &command, NULL);
 
 		if (first == OK)
 			first = heard;
 	}
+	l->queued = l->clock_at = 0;
+	l->later = false;
 	return first;
 }
 
@@ -514,9 +535,8 @@ bind_one(struct binding *b, int i, enum pgkind kind, const struct db_value *v)
 	return false;
 }
 
-status
-pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
-	struct row_sink *sink)
+static status
+send(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args)
 {
 	struct pgstatement *st = &l->statements[s->index];
 	struct binding b;
@@ -533,24 +553,30 @@ pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const stru
 	name_of(s, name);
 	if (!PQsendQueryPrepared(l->conn, name, s->params, b.values, b.lengths, b.formats, 1))
 		return lose(cx, l);
+	return OK;
+}
+
+status
+pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
+	struct row_sink *sink)
+{
+	TRY(send(cx, l, s, args));
 	return exchange(cx, l, s, sink);
 }
 
-struct number_sink {
-	struct row_sink base;
-	int64_t *cells;
-	int count;
-};
-
-static status
-keep_numbers(struct ctx *cx, struct row_sink *sink, const struct db_value *cells)
+status
+pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args)
 {
-	struct number_sink *n = (struct number_sink *)sink;
-
-	(void)cx;
-	for (int i = 0; i < n->count; i++)
-		n->cells[i] = cells[i].number;
+	TRY(send(cx, l, s, args));
+	l->queued++;
+	l->later = true;
 	return OK;
+}
+
+status
+pglink_flush(struct ctx *cx, struct pglink *l)
+{
+	return l->later && !l->lost ? exchange(cx, l, NULL, NULL) : OK;
 }
 
 status
@@ -583,6 +609,15 @@ pglink_now(struct ctx *cx, struct pglink *l, int64_t *out_us)
 	if (!PQsendQueryPrepared(l->conn, s.name, 0, NULL, NULL, NULL, 1))
 		return lose(cx, l);
 	return exchange(cx, l, &s, &sink.base);
+}
+
+status
+pglink_now_later(struct ctx *cx, struct pglink *l)
+{
+	TRY(pglink_queue(cx, l, PG_NOW));
+	l->clock_at = l->queued;
+	l->clock_us = 0;
+	return OK;
 }
 
 static status

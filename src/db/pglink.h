@@ -52,17 +52,20 @@ enum pgcommand {
 struct pglink {
 	PGconn *conn; /* NULL: not connected */
 	struct backend backend;
-	struct db *db;	 /* for the catalog and the figures */
-	unsigned epoch;	 /* the pool's, when this link was opened; 0: never */
-	bool opened;	 /* it was connected before: the next time is a reconnect */
-	bool complete;	 /* every statement of the catalog is prepared */
-	bool unread;	 /* a transaction's end was sent, its answer not read */
-	int queued;	 /* commands that travel with the next statement */
-	bool lost;	 /* the connection is of no more use */
-	bool contention; /* a serialization failure or a deadlock since this was last cleared */
-	bool stale;	 /* what is prepared here no longer fits the schema */
-	bool warned;	 /* the server sent a WARNING since this was last cleared */
-	char tag[16];	 /* the last command's: "COMMIT" */
+	struct db *db;	  /* for the catalog and the figures */
+	unsigned epoch;	  /* the pool's, when this link was opened; 0: never */
+	bool opened;	  /* it was connected before: the next time is a reconnect */
+	bool complete;	  /* every statement of the catalog is prepared */
+	bool unread;	  /* a transaction's end was sent, its answer not read */
+	int queued;	  /* commands that travel with the next statement */
+	bool later;	  /* statements are among them, which may fail */
+	int clock_at;	  /* which of them is the clock, from 1; 0: none */
+	int64_t clock_us; /* what it said; 0: nothing yet */
+	bool lost;	  /* the connection is of no more use */
+	bool contention;  /* a serialization failure or a deadlock since this was last cleared */
+	bool stale;	  /* what is prepared here no longer fits the schema */
+	bool warned;	  /* the server sent a WARNING since this was last cleared */
+	char tag[16];	  /* the last command's: "COMMIT" */
 	struct pgstatement *statements; /* by sql->index */
 };
 
@@ -98,12 +101,22 @@ status pglink_commit(struct ctx *cx, struct pglink *l) MUST_USE;
 status pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
 	struct row_sink *sink) MUST_USE;
 
+/* The same, queued. Its failure is reported by whatever is waited for next. */
+status
+pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args) MUST_USE;
+
+/* Waits for what pglink_later queued, where that has not happened. */
+status pglink_flush(struct ctx *cx, struct pglink *l) MUST_USE;
+
 /* A question of the engine itself: args are numbers, at most four, and so is the answer. */
 status pglink_ask(struct ctx *cx, struct pglink *l, const char *sql, const int64_t *args, int count,
 	int64_t *out) MUST_USE;
 
 /* The server's clock, in microseconds since 1970. */
 status pglink_now(struct ctx *cx, struct pglink *l, int64_t *out_us) MUST_USE;
+
+/* The same, queued: l->clock_us once something was waited for. */
+status pglink_now_later(struct ctx *cx, struct pglink *l) MUST_USE;
 
 /* Several statements at once, inside the transaction, however long they take. */
 status pglink_script(struct ctx *cx, struct pglink *l, const char *name, const char *text) MUST_USE;

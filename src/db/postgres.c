@@ -295,6 +295,19 @@ execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_valu
 }
 
 static status
+later(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count)
+{
+	CHECK(count == s->params);
+	return pglink_later(cx, tx->connection, s, args);
+}
+
+static status
+flush(struct ctx *cx, struct tx *tx)
+{
+	return pglink_flush(cx, tx->connection);
+}
+
+static status
 savepoint(struct ctx *cx, struct tx *tx)
 {
 	return pglink_queue(cx, tx->connection, PG_SAVEPOINT);
@@ -316,7 +329,18 @@ keep(struct ctx *cx, struct tx *tx)
 static status
 now(struct ctx *cx, struct tx *tx, int64_t *out_us)
 {
-	return pglink_now(cx, tx->connection, out_us);
+	const struct pglink *l = tx->connection;
+
+	if (!tx->now_sent || !l->clock_us)
+		return pglink_now(cx, tx->connection, out_us);
+	*out_us = l->clock_us;
+	return OK;
+}
+
+static status
+now_later(struct ctx *cx, struct tx *tx)
+{
+	return pglink_now_later(cx, tx->connection);
 }
 
 /* --- migrations --- */
@@ -480,10 +504,13 @@ const struct engine engine_postgres = {
 	.settle = settle,
 	.prepare = prepare,
 	.execute = execute,
+	.later = later,
+	.flush = flush,
 	.savepoint = savepoint,
 	.undo = undo,
 	.keep = keep,
 	.now = now,
+	.now_later = now_later,
 	.migrate_lock = migrate_lock,
 	.script = script,
 };

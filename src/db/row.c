@@ -116,6 +116,7 @@ check_text(struct ctx *cx, const struct db_value *args, size_t count)
 	return OK;
 }
 
+/* sink NULL: later, where the engine can. */
 static status
 execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count, struct row_sink *sink)
 {
@@ -132,7 +133,8 @@ execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t
 	TRY(tx->doomed);
 	done = check_text(cx, args, count);
 	if (done == OK)
-		done = tx->db->engine->execute(cx, tx, s, args, count, sink);
+		done = sink ? tx->db->engine->execute(cx, tx, s, args, count, sink)
+			    : tx->db->engine->later(cx, tx, s, args, count);
 	tx->doomed = done;
 	return done;
 }
@@ -156,6 +158,15 @@ db_run_args(struct ctx *cx, const struct sql *s, int64_t *out_rows, const struct
 	if (out_rows)
 		*out_rows = sink.touched;
 	return OK;
+}
+
+status
+db_later_args(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count)
+{
+	struct row_sink sink = { .row = drop_row };
+
+	CHECK(cx->tx != NULL);
+	return execute(cx, s, args, count, cx->tx->db->engine->later ? NULL : &sink);
 }
 
 struct one_sink {

@@ -226,7 +226,7 @@ test('a policy that changed since is another card', async () => {
 
 test('PA-4 an expired proposal cannot be voted on, applied or cancelled, whoever has swept; expiry is audited and no refusal (PA-13)', async () => {
 	const p = await w.propose({ expiresInSeconds: 1 }), q = await w.approved({ expiresInSeconds: 1 });
-	await until(async () => (await ok(w.admin.get(at(p)))).status === 'expired', 'its time');
+	for (const one of [p, q]) await until(async () => (await ok(w.admin.get(at(one)))).status === 'expired', 'its time');
 	for (const [what, body] of [['approve', { viewHash: p.viewHash }], ['deny', { viewHash: p.viewHash }], ['cancel', {}], ['apply', {}]]) {
 		const gone = await refused(w.admin.post(at(p, `/${what}`), body), 410, 'proposal_gone', /expired/);
 		assert.equal(gone.details.status, 'expired');

@@ -35,19 +35,21 @@ make_slots(struct ctx *cx, const struct caller *c)
 				    : have.count > SLOTS_MOST ? SLOTS_MOST
 							      : have.count);
 	for (int64_t slot = have.count; slot < want && slot < c->rate_per_minute; slot++)
-		TRY(db_run(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
+		TRY(db_later(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
 	return OK;
 }
 
+/* *out_used: what is taken with this one and since when. E_NOT_FOUND  no slot is free */
 static status
-take(struct ctx *cx, const struct caller *c, int64_t now_us, bool *out_taken)
+take(struct ctx *cx, const struct caller *c, int64_t now_us, struct slots_row *out_used)
 {
-	int64_t taken;
+	struct slots_row others;
 
 	/* a slot above the cap (it was lowered) is not looked at */
-	TRY(db_run_count(cx, SQL_BUDGET_TAKE, &taken, TEXT(c->org_id), TEXT(c->principal_id), INT(now_us),
-		INT(now_us - WINDOW_US), INT(c->rate_per_minute)));
-	*out_taken = taken == 1;
+	TRY(db_one(cx, SQL_BUDGET_TAKE, slots_row, &others, TEXT(c->org_id), TEXT(c->principal_id),
+		INT(now_us), INT(now_us - WINDOW_US), INT(c->rate_per_minute)));
+	out_used->count = others.count + 1;
+	out_used->oldest = others.count ? others.oldest : now_us;
 	return OK;
 }
 
@@ -57,20 +59,24 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 	struct budget b = { .cap = c->rate_per_minute };
 	struct slots_row used;
 	int64_t now_us;
-	bool taken;
+	status taken;
 
 	TRY(tx_now_us(cx, &now_us));
-	TRY(take(cx, c, now_us, &taken));
-	if (!taken) {
+	taken = take(cx, c, now_us, &used);
+	if (taken == E_NOT_FOUND) {
+		ctx_clear(cx);
 		TRY(make_slots(cx, c));
-		TRY(take(cx, c, now_us, &taken));
+		taken = take(cx, c, now_us, &used);
 	}
-	TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id),
-		INT(now_us - WINDOW_US)));
+	if (taken == E_NOT_FOUND)
+		TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id),
+			INT(now_us - WINDOW_US)));
+	else
+		TRY(taken);
 	b.left = b.cap > used.count ? b.cap - used.count : 0;
 	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;
 	*out = b;
-	if (!taken)
+	if (taken != OK)
 		return fail(cx, E_RATE_LIMITED,
 			"%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s",
 			b.cap, (b.reset_us - now_us + SECOND_US - 1) / SECOND_US);

@@ -76,6 +76,20 @@ gate_spend(struct ctx *cx)
 	return s;
 }
 
+/* Names what is missing, and what would be enough to propose it (ID-9). */
+static status
+refuse(struct ctx *cx, const struct tool *t)
+{
+	status s = caller_require(cx, cx->caller, t->name, t->rules);
+
+	if (s == OK)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s", t->name);
+	if (!t->propose_rule)
+		return s;
+	return fail(cx, s, "%.*s; with %s you could propose it (proposal_create)",
+		STR_ARG(ctx_message(cx, s)), t->propose_rule);
+}
+
 /* The name, the tier, the rules, the input: nothing here touches the database. */
 static status
 resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, const struct json *input,
@@ -90,10 +104,8 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
 	p.override_ = permission_override(snapshot, p.tool);
 	p.has_verb = holds_all(c, p.tool);
-	if (!may_propose(c, p.tool)) {
-		TRY(caller_require(cx, c, p.tool->name, p.tool->rules)); /* it names what is missing */
-		return fail(cx, E_FORBIDDEN, "Forbidden: %s", p.tool->name);
-	}
+	if (!may_propose(c, p.tool))
+		return refuse(cx, p.tool);
 	TRY(gate_check_input(cx, p.tool, input));
 	TRY(canon_text(cx, input, &p.input));
 	TRY(canon_hash(cx, input, &p.args_hash));
@@ -139,7 +151,7 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 
 	TRY(tx_now_us(cx, &now_us));
 	id = id_at(cx->arena, now_us);
-	TRY(db_run(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
+	TRY(db_later(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
 		c->token_id.len ? TEXT(c->token_id) : NIL, TEXT(str_of(c->transport)),
 		TEXT(str_of(p->tool->name)), TEXT(str_of(effect_name(p->tool->effect))), TEXT(str_of(state)),
 		TEXT(p->args_hash), proposal_id.len ? TEXT(proposal_id) : NIL, INT(now_us)));

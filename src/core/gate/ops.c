@@ -129,15 +129,38 @@ load_of(struct ctx *cx, str agent_id, struct permission_snapshot *out)
 	return permission_load(cx, &agent, out);
 }
 
-static void
+/* What is blocked for the agent who asks is not there for it, whomever it asks about (TL-2). */
+static bool
+is_hidden(const struct permission_snapshot *own, const struct tool *t)
+{
+	bool stored;
+
+	return own && permission_tier(own, t, &stored) == TIER_BLOCKED;
+}
+
+/* The tiers of the agent who asks; NULL for people. */
+static status
+load_own(struct ctx *cx, struct permission_snapshot *space, const struct permission_snapshot **out)
+{
+	*out = cx->caller->kind == PRINCIPAL_AGENT ? space : NULL;
+	return *out ? permission_load(cx, cx->caller, space) : OK;
+}
+
+static status
 out_tiers(struct ctx *cx, const struct permission_snapshot *s, struct json_out *out)
 {
+	const struct permission_snapshot *own;
+	struct permission_snapshot space;
+
+	TRY(load_own(cx, &space, &own));
 	json_out_array(out, "tools");
 	for (size_t i = 0; i < registry_count(cx->tools); i++) {
 		const struct tool *t = registry_at(cx->tools, i);
 		bool stored;
 		enum tier tier = permission_tier(s, t, &stored);
 
+		if (is_hidden(own, t))
+			continue;
 		json_out_object(out, NULL);
 		json_out_str(out, "toolName", str_of(t->name));
 		json_out_str(out, "permissionStatus", str_of(tier_name(tier)));
@@ -145,19 +168,24 @@ out_tiers(struct ctx *cx, const struct permission_snapshot *s, struct json_out *
 		json_out_end(out);
 	}
 	json_out_end(out);
+	return OK;
+}
+
+status
+permission_out(struct ctx *cx, str agent_id, struct json_out *out)
+{
+	struct permission_snapshot snapshot;
+	str name;
+
+	TRY(find_agent(cx, agent_id, &name));
+	TRY(load_of(cx, agent_id, &snapshot));
+	return out_tiers(cx, &snapshot, out);
 }
 
 static status
 run_agent_tools(struct ctx *cx, const void *in, struct json_out *out)
 {
-	const struct agent_in *i = in;
-	struct permission_snapshot snapshot;
-	str name;
-
-	TRY(find_agent(cx, i->id, &name));
-	TRY(load_of(cx, i->id, &snapshot));
-	out_tiers(cx, &snapshot, out);
-	return OK;
+	return permission_out(cx, ((const struct agent_in *)in)->id, out);
 }
 
 struct put_in {
@@ -172,13 +200,13 @@ static const struct field put_in[] = {
 	FIELD_END,
 };
 
-static const char *const tiers[] = { "always_allow", "needs_approval", "blocked", NULL };
+const char *const permission_tiers[] = { "always_allow", "needs_approval", "blocked", NULL };
 struct tier_in {
 	str tool_name, permission_status;
 };
 static const struct field tier_in[] = {
 	FIELD_TEXT(struct tier_in, tool_name, .need = true, .min = 1, .max = LIMIT_TOOL_NAME),
-	FIELD_TEXT(struct tier_in, permission_status, .need = true, .choices = tiers),
+	FIELD_TEXT(struct tier_in, permission_status, .need = true, .choices = permission_tiers),
 	FIELD_END,
 };
 
@@ -256,7 +284,42 @@ run_put_tools(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(load_of(cx, i->id, &now));
 	TRY(change_record(cx, AUDIT_PERMISSION_CHANGED, "principal", i->id, name, describe(cx, &was),
 		describe(cx, &now)));
-	out_tiers(cx, &now, out);
+	return out_tiers(cx, &now, out);
+}
+
+static status
+find_tool(struct ctx *cx, str name, const struct tool **out)
+{
+	const struct permission_snapshot *own;
+	struct permission_snapshot space;
+	const struct tool *t = tool_find(cx->tools, name);
+
+	TRY(load_own(cx, &space, &own));
+	if (!t || is_hidden(own, t))
+		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
+	*out = t;
+	return OK;
+}
+
+status
+permission_set(struct ctx *cx, str agent_id, str tool, enum tier tier, struct permission_change *out)
+{
+	str org_id = cx->caller->org_id;
+	struct permission_snapshot was, now;
+	struct permission_change change;
+	const struct tool *t;
+
+	TRY(find_agent(cx, agent_id, &change.agent_name));
+	TRY(find_tool(cx, tool, &t));
+	TRY(load_of(cx, agent_id, &was));
+	change.was = permission_tier(&was, t, &change.was_stored);
+	TRY(db_run(cx, SQL_PERMISSION_UNSET, TEXT(org_id), TEXT(agent_id), TEXT(tool)));
+	TRY(db_run(cx, SQL_PERMISSION_SET, TEXT(org_id), TEXT(agent_id), TEXT(tool),
+		TEXT(str_of(provider_name(t->provider))), TEXT(str_of(tier_name(tier)))));
+	TRY(load_of(cx, agent_id, &now));
+	TRY(change_record(cx, AUDIT_PERMISSION_CHANGED, "principal", agent_id, change.agent_name,
+		describe(cx, &was), describe(cx, &now)));
+	*out = change;
 	return OK;
 }
 

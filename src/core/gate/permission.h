@@ -8,6 +8,7 @@
 #define CORE_GATE_PERMISSION_H
 
 #include "core/gate/policy.h"
+#include "json/out.h"
 
 struct permission_row {
 	str tool;
@@ -28,5 +29,24 @@ status permission_load(struct ctx *cx, const struct caller *c, struct permission
 enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t, bool *out_stored);
 enum tier permission_default(const struct tool *t);
 bool permission_override(const struct permission_snapshot *s, const struct tool *t);
+
+/* Members of an agent's tiers, as agent_tools answers. An agent does not see what is blocked for itself
+ * (TL-2). E_NOT_FOUND */
+status permission_out(struct ctx *cx, str agent_id, struct json_out *out) MUST_USE;
+
+/*
+ * Inside tx_run, with the lock on rights: stores one tier, on record. *out says what it was.
+ *
+ * E_NOT_FOUND  no such agent; no such tool, or one that is blocked for the agent who asks
+ */
+struct permission_change {
+	str agent_name;
+	enum tier was;
+	bool was_stored;
+};
+status permission_set(struct ctx *cx, str agent_id, str tool, enum tier tier, struct permission_change *out)
+	MUST_USE;
+
+extern const char *const permission_tiers[]; /* their names, NULL-terminated */
 
 #endif

@@ -12,6 +12,9 @@ SELECT tool, provider, tier FROM agent_tool WHERE org_id = $1 AND agent_id = $2 
 -- name: permission_clear
 DELETE FROM agent_tool WHERE org_id = $1 AND agent_id = $2
 
+-- name: permission_unset
+DELETE FROM agent_tool WHERE org_id = $1 AND agent_id = $2 AND tool = $3
+
 -- name: permission_set
 INSERT INTO agent_tool (org_id, agent_id, tool, provider, tier) VALUES ($1, $2, $3, $4, $5)
 

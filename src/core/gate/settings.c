@@ -58,17 +58,30 @@ policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules
 	return OK;
 }
 
+static status
+read_settings(struct ctx *cx, str settings, int64_t version, struct policy_rules *out)
+{
+	const struct json *policy;
+	struct json *doc;
+
+	TRY(json_parse(cx, settings, &doc));
+	policy = json_get(doc, STR("policy"));
+	TRY(policy_rules_read(cx, policy ? policy : json_new_object(cx->arena), out));
+	out->version = version;
+	return OK;
+}
+
 status
 policy_rules_load(struct ctx *cx, str org_id, struct policy_rules *out)
 {
 	struct org_settings stored;
-	const struct json *policy;
-	struct json *doc;
 
 	TRY(org_settings(cx, org_id, &stored));
-	TRY(json_parse(cx, stored.settings, &doc));
-	policy = json_get(doc, STR("policy"));
-	TRY(policy_rules_read(cx, policy ? policy : json_new_object(cx->arena), out));
-	out->version = stored.policy_version;
-	return OK;
+	return read_settings(cx, stored.settings, stored.policy_version, out);
+}
+
+status
+policy_rules_of(struct ctx *cx, const struct caller *c, struct policy_rules *out)
+{
+	return read_settings(cx, c->settings, c->policy_version, out);
 }

@@ -12,6 +12,7 @@
 #define CORE_GATE_SETTINGS_H
 
 #include "core/gate/policy.h"
+#include "core/ident/caller.h"
 #include "core/op.h"
 
 extern const struct op settings_ops[];
@@ -21,5 +22,9 @@ status policy_rules_read(struct ctx *cx, const struct json *policy, struct polic
 
 /* The rules that hold now, with their version. Inside tx_run or db_read. */
 status policy_rules_load(struct ctx *cx, str org_id, struct policy_rules *out) MUST_USE;
+
+/* The same, as they were when the caller was identified: in the same transaction, behind the lock on rights.
+ */
+status policy_rules_of(struct ctx *cx, const struct caller *c, struct policy_rules *out) MUST_USE;
 
 #endif

@@ -194,6 +194,15 @@ find(const struct registry *r, str name)
 }
 
 const struct tool *
+tool_of_model(const struct registry *r, str model_name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (str_eq(r->tools[i].model_name, model_name))
+			return r->tools[i].tool;
+	return NULL;
+}
+
+const struct tool *
 tool_find(const struct registry *r, str name)
 {
 	const struct registered *found = find(r, name);

@@ -36,6 +36,7 @@ struct tool_result {
 	const struct json *before; /* NULL: created, or nothing changed */
 	const struct json *after;  /* NULL: deleted */
 	const struct json *value;  /* what the caller gets as result */
+	const struct json *reveal; /* a secret it made: answered to who applies, once, and never stored */
 	int64_t version;	   /* the resource's new version, 0: none */
 };
 
@@ -53,6 +54,8 @@ struct tool {
 	enum tool_category category;
 	const char *domain, *target; /* "chat" …; "Countersign's own database" */
 	bool rollback, financial, personal_data, phi;
+	bool changes_rights; /* writes what others decide by: runs while nobody decides */
+	bool reveals;	     /* its result has a secret: only a person applies it */
 	const char *failure; /* what it means if it fails, for the card */
 	enum tool_contract contract;
 	enum tool_provider provider;
@@ -62,6 +65,7 @@ struct tool {
 /* All built-in tools, from the list of modules. An unknown name gives NULL. */
 struct registry;
 const struct tool *tool_find(const struct registry *r, str name);
+const struct tool *tool_of_model(const struct registry *r, str model_name);	  /* by its other name */
 const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
 
 /* E_INVALID  a declaration is incomplete, a schema is not one, or two model-facing names collide (TL-4) */

@@ -107,6 +107,19 @@ unite(struct arena *a, struct rules *set, const struct rules *more)
 		set->level = more->level;
 }
 
+/* Adds the rights of one role; a person without any has an empty one. */
+static status
+add_role(struct ctx *cx, struct rules *set, str level, str rules)
+{
+	struct rules one = { 0 };
+
+	if (!rules.len)
+		return OK;
+	TRY(read_rules(cx, level, rules, &one));
+	unite(cx->arena, set, &one);
+	return OK;
+}
+
 status
 caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out)
 {
@@ -116,12 +129,8 @@ caller_live_rules(struct ctx *cx, str org_id, str person_id, struct rules *out)
 
 	TRY(db_all(
 		cx, SQL_CALLER_ROLES, role_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(person_id)));
-	for (size_t i = 0; i < count; i++) {
-		struct rules one = { 0 };
-
-		TRY(read_rules(cx, rows[i].level, rows[i].rules, &one));
-		unite(cx->arena, &all, &one);
-	}
+	for (size_t i = 0; i < count; i++)
+		TRY(add_role(cx, &all, rows[i].level, rows[i].rules));
 	*out = all;
 	return OK;
 }
@@ -138,6 +147,9 @@ struct token_row {
 	bool approval_required, auto_mode;
 	str cidrs;
 	int64_t vote_until, expires_at, revoked_at;
+	str settings;
+	int64_t policy_version;
+	str role_level, role_rules;
 };
 static const struct field token_row[] = {
 	FIELD_TEXT(struct token_row, org_id),
@@ -162,6 +174,10 @@ static const struct field token_row[] = {
 	FIELD_INT(struct token_row, vote_until),
 	FIELD_INT(struct token_row, expires_at),
 	FIELD_INT(struct token_row, revoked_at),
+	FIELD_TEXT(struct token_row, settings),
+	FIELD_INT(struct token_row, policy_version),
+	FIELD_TEXT(struct token_row, role_level),
+	FIELD_TEXT(struct token_row, role_rules),
 	FIELD_END,
 };
 
@@ -176,16 +192,20 @@ may_come_from(const struct caller *c, str peer)
 }
 
 static status
-by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct caller *out)
+by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 {
-	struct token_row t;
-	status s = secret_valid(c->bearer) ? db_one(cx, SQL_CALLER_TOKEN, token_row, &t,
-						     TEXT(secret_hash(cx->arena, c->bearer)))
-					   : E_NOT_FOUND;
+	struct token_row t, *rows;
+	size_t count;
+	int64_t now_us;
 
-	if (s == E_NOT_FOUND)
+	if (!secret_valid(c->bearer))
 		return stranger(cx);
-	TRY(s);
+	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
+		TEXT(secret_hash(cx->arena, c->bearer))));
+	if (!count)
+		return stranger(cx);
+	t = rows[0];
+	TRY(tx_now_us(cx, &now_us));
 	if (t.revoked_at || t.expires_at <= now_us || t.disabled_at || t.delegator_disabled_at)
 		return stranger(cx);
 	*out = (struct caller){ .org_id = t.org_id,
@@ -200,6 +220,8 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 		.auto_mode = t.auto_mode,
 		.rate_per_minute = t.rate_per_minute,
 		.expires_at = t.expires_at,
+		.settings = t.settings,
+		.policy_version = t.policy_version,
 		.transport = c->transport };
 	TRY(read_list(cx, t.cidrs, &out->cidrs, &out->cidr_count));
 	if (!may_come_from(out, c->peer))
@@ -214,9 +236,9 @@ by_token(struct ctx *cx, const struct credential *c, int64_t now_us, struct call
 	TRY(read_scope(cx, t.environments, &out->scope.all_environments, &out->scope.environments,
 		&out->scope.environment_count));
 	TRY(read_scope(cx, t.keys, &out->scope.all_keys, &out->scope.keys, &out->scope.key_count));
-	/* a personal token is narrowed by its own person, an agent's by whoever delegated */
-	return caller_live_rules(
-		cx, t.org_id, t.delegator_id.len ? t.delegator_id : t.principal_id, &out->delegator);
+	for (size_t i = 0; i < count; i++)
+		TRY(add_role(cx, &out->delegator, rows[i].role_level, rows[i].role_rules));
+	return OK;
 }
 
 /* --- a session --- */
@@ -226,6 +248,9 @@ struct session_row {
 	int64_t disabled_at;
 	str csrf_hash;
 	int64_t created_at, seen_at, ended_at;
+	str settings;
+	int64_t policy_version;
+	str role_level, role_rules;
 };
 static const struct field session_row[] = {
 	FIELD_TEXT(struct session_row, org_id),
@@ -238,6 +263,10 @@ static const struct field session_row[] = {
 	FIELD_INT(struct session_row, created_at),
 	FIELD_INT(struct session_row, seen_at),
 	FIELD_INT(struct session_row, ended_at),
+	FIELD_TEXT(struct session_row, settings),
+	FIELD_INT(struct session_row, policy_version),
+	FIELD_TEXT(struct session_row, role_level),
+	FIELD_TEXT(struct session_row, role_rules),
 	FIELD_END,
 };
 
@@ -251,14 +280,18 @@ is_forged(struct ctx *cx, const struct credential *c, const struct session_row *
 }
 
 static status
-by_session(struct ctx *cx, const struct credential *c, int64_t now_us, struct caller *out)
+by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 {
-	struct session_row r;
-	status s = db_one(cx, SQL_CALLER_SESSION, session_row, &r, TEXT(secret_hash(cx->arena, c->session)));
+	struct session_row r, *rows;
+	size_t count;
+	int64_t now_us;
 
-	if (s == E_NOT_FOUND)
+	TRY(db_all(cx, SQL_CALLER_SESSION, session_row, sizeof(*rows), &rows, &count,
+		TEXT(secret_hash(cx->arena, c->session))));
+	if (!count)
 		return stranger(cx);
-	TRY(s);
+	r = rows[0];
+	TRY(tx_now_us(cx, &now_us));
 	if (r.ended_at || r.disabled_at || now_us - r.seen_at > LIMIT_SESSION_IDLE_US ||
 		now_us - r.created_at > LIMIT_SESSION_US)
 		return stranger(cx);
@@ -274,9 +307,13 @@ by_session(struct ctx *cx, const struct credential *c, int64_t now_us, struct ca
 		.may_vote = true,
 		.rate_per_minute = LIMIT_PERSON_RATE,
 		.transport = c->transport,
+		.settings = r.settings,
+		.policy_version = r.policy_version,
 		.scope = { .all_environments = true, .all_keys = true } };
 	out->touch = now_us - r.seen_at > LIMIT_SESSION_SEEN_US;
-	return caller_live_rules(cx, r.org_id, r.principal_id, &out->rules);
+	for (size_t i = 0; i < count; i++)
+		TRY(add_role(cx, &out->rules, rows[i].role_level, rows[i].role_rules));
+	return OK;
 }
 
 static status
@@ -301,30 +338,22 @@ caller_touch(struct ctx *cx, const struct caller *c)
 status
 caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
 {
-	int64_t now_us;
-
 	if (!c || (!c->bearer.len && !c->session.len))
 		return stranger(cx);
-	TRY(tx_now_us(cx, &now_us));
-	return c->bearer.len ? by_token(cx, c, now_us, out) : by_session(cx, c, now_us, out);
+	TRY(tx_now_later(cx));
+	return c->bearer.len ? by_token(cx, c, out) : by_session(cx, c, out);
 }
 
 status
 caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
 {
-	static const struct field text[] = { { .name = "text", .type = FIELD_TYPE_TEXT }, FIELD_END };
-	const struct sql *find = c && c->bearer.len ? SQL_CALLER_ORG_BY_TOKEN : SQL_CALLER_ORG_BY_SESSION;
-	str secret = { 0 }, org_id, nothing;
-	status s;
-
-	if (c)
-		secret = c->bearer.len ? c->bearer : c->session;
-	s = db_one(cx, find, text, &org_id, TEXT(secret_hash(cx->arena, secret)));
-	if (s == E_NOT_FOUND)
+	if (!c || (!c->bearer.len && !c->session.len))
 		return stranger(cx);
-	TRY(s);
-	return db_one(cx, exclusive ? SQL_CALLER_LOCK_EXCLUSIVE : SQL_CALLER_LOCK_SHARED, text, &nothing,
-		TEXT(org_id));
+	if (c->bearer.len)
+		return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_TOKEN : SQL_CALLER_LOCK_BY_TOKEN,
+			TEXT(secret_hash(cx->arena, c->bearer)));
+	return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_SESSION : SQL_CALLER_LOCK_BY_SESSION,
+		TEXT(secret_hash(cx->arena, c->session)));
 }
 
 /* --- what they may --- */

@@ -63,6 +63,8 @@ struct caller {
 	bool auto_mode;		/* PA-9 */
 	int64_t rate_per_minute;
 	const char *transport;
+	str settings; /* the organization's, and the version of its policy: as of now */
+	int64_t policy_version;
 };
 
 /*
@@ -75,7 +77,8 @@ status caller_identify(struct ctx *cx, const struct credential *c, struct caller
 
 /*
  * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared
- * to decide, exclusive to change rights or policy. E_UNAUTHENTICATED as above.
+ * to decide, exclusive to change rights or policy. E_UNAUTHENTICATED  no credential. An unknown one locks
+ * nothing: caller_identify, which comes next, refuses it (nobody knows a secret before its row is there).
  */
 status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
 

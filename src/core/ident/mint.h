@@ -39,4 +39,23 @@ struct mint {
  */
 status mint_check(struct ctx *cx, const struct mint_in *in, struct mint *out) MUST_USE;
 
+/* The same, and does it, on record. id empty: a new one. */
+status mint_run(struct ctx *cx, const struct mint_in *in, str id, struct mint *out,
+	struct token_minted *out_minted) MUST_USE;
+
+/* A token as somebody decides about its end. */
+struct mint_token {
+	str id, name, hint, principal_id;
+	bool revoked;
+};
+
+/* Inside tx_run: E_NOT_FOUND. Whose it is, is not looked at. */
+status mint_find(struct ctx *cx, str id, struct mint_token *out) MUST_USE;
+
+/* Inside tx_run: ends it and all that was minted with it, on record. E_NOT_FOUND  it has ended */
+status mint_end(struct ctx *cx, const struct mint_token *t, int64_t *out_count) MUST_USE;
+
+/* Members of a page of tokens, as token_list answers: those the caller may see. */
+status mint_out_page(struct ctx *cx, str after, int64_t limit, struct json_out *out) MUST_USE;
+
 #endif

@@ -56,11 +56,12 @@ token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct to
 	TRY(list_text(cx, t->all_environments, t->environments, t->environment_count, &environments));
 	TRY(list_text(cx, t->all_keys, t->keys, t->key_count, &keys));
 	TRY(list_text(cx, false, t->cidrs, t->cidr_count, &cidrs));
-	minted.token_id = id_at(cx->arena, now_us);
+	minted.token_id = t->id.len ? t->id : id_at(cx->arena, now_us);
+	minted.hint = secret_hint(cx->arena, minted.secret);
 	minted.expires_at = now_us + ttl_us;
 	TRY(db_run(cx, SQL_TOKEN_ADD, TEXT(org_id), TEXT(minted.token_id),
-		TEXT(secret_hash(cx->arena, minted.secret)), TEXT(secret_hint(cx->arena, minted.secret)),
-		TEXT(t->name), TEXT(t->principal_id), or_null(t->delegator_id), or_null(t->parent_id),
+		TEXT(secret_hash(cx->arena, minted.secret)), TEXT(minted.hint), TEXT(t->name),
+		TEXT(t->principal_id), or_null(t->delegator_id), or_null(t->parent_id),
 		TEXT(str_of(t->level == LEVEL_NONE ? "" : level_name(t->level))), TEXT(rules),
 		TEXT(environments), TEXT(keys), INT(t->verbs), INT(t->production_verbs),
 		INT(t->rate_per_minute ? t->rate_per_minute : TOKEN_RATE), INT(t->approval_required),

@@ -26,6 +26,7 @@
 #define TOKEN_AGENT_VERBS	     (TOKEN_AGENT_PRODUCTION_VERBS | 1u << VERB_TOGGLE | 1u << VERB_WRITE)
 
 struct token_new {
+	str id; /* empty: a new one */
 	str name;
 	str principal_id; /* whose actions these will be */
 	str delegator_id; /* empty for a personal token */
@@ -44,7 +45,7 @@ struct token_new {
 };
 
 struct token_minted {
-	str token_id, secret;
+	str token_id, secret, hint;
 	int64_t expires_at;
 };
 

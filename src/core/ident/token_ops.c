@@ -140,15 +140,20 @@ is_own(const struct caller *c, const struct row *t)
 }
 
 static status
+find(struct ctx *cx, str id, struct row *out)
+{
+	status s = db_one(cx, SQL_TOKEN_GET, row, out, TEXT(cx->caller->org_id), TEXT(id));
+
+	return s == E_NOT_FOUND ? fail(cx, E_NOT_FOUND, "there is no token with this id") : s;
+}
+
+static status
 load(struct ctx *cx, str id, struct row *out)
 {
 	const struct caller *c = cx->caller;
 	static const char *const needed[] = { "access.token.manage", NULL };
-	status s = db_one(cx, SQL_TOKEN_GET, row, out, TEXT(c->org_id), TEXT(id));
 
-	if (s == E_NOT_FOUND)
-		return fail(cx, E_NOT_FOUND, "there is no token with this id");
-	TRY(s);
+	TRY(find(cx, id, out));
 	if (is_own(c, out))
 		return OK;
 	if (c->kind != PRINCIPAL_USER)
@@ -164,10 +169,9 @@ struct list_in {
 };
 static const struct field list_in[] = { OP_PAGE_FIELDS(struct list_in), FIELD_END };
 
-static status
-run_list(struct ctx *cx, const void *in, struct json_out *out)
+status
+mint_out_page(struct ctx *cx, str after, int64_t limit, struct json_out *out)
 {
-	const struct list_in *p = in;
 	const struct caller *c = cx->caller;
 	str mine = { 0 };
 	struct row *rows;
@@ -175,10 +179,18 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 
 	if (!caller_may(c, STR("access.token.manage")))
 		mine = c->principal_id;
-	TRY(db_all(cx, SQL_TOKEN_LIST, row, sizeof(*rows), &rows, &count, TEXT(c->org_id), TEXT(p->after),
-		INT(op_page_rows(p->limit)), TEXT(mine)));
-	op_list(out, rows, sizeof(*rows), count, p->limit, write_token);
+	TRY(db_all(cx, SQL_TOKEN_LIST, row, sizeof(*rows), &rows, &count, TEXT(c->org_id), TEXT(after),
+		INT(op_page_rows(limit)), TEXT(mine)));
+	op_list(out, rows, sizeof(*rows), count, limit, write_token);
 	return OK;
+}
+
+static status
+run_list(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct list_in *p = in;
+
+	return mint_out_page(cx, p->after, p->limit, out);
 }
 
 /* --- mint --- */
@@ -216,17 +228,40 @@ describe(struct arena *a, const struct row *t, const struct mint *m)
 }
 
 static status
-run_mint(struct ctx *cx, const void *in, struct json_out *out)
+mint(struct ctx *cx, const struct mint_in *in, str id, struct mint *m, struct token_minted *minted,
+	struct row *t)
 {
-	const struct caller *c = cx->caller;
+	str org_id = cx->caller->org_id;
+
+	TRY(mint_check(cx, in, m));
+	m->token.id = id;
+	TRY(token_mint(cx, org_id, m->kind, &m->token, minted));
+	TRY(db_one(cx, SQL_TOKEN_GET, row, t, TEXT(org_id), TEXT(minted->token_id)));
+	return change_record(
+		cx, AUDIT_TOKEN_MINTED, "token", t->id, t->name, NULL, describe(cx->arena, t, m));
+}
+
+status
+mint_run(struct ctx *cx, const struct mint_in *in, str id, struct mint *out, struct token_minted *out_minted)
+{
 	struct token_minted minted;
 	struct mint m;
 	struct row t;
 
-	TRY(mint_check(cx, in, &m));
-	TRY(token_mint(cx, c->org_id, m.kind, &m.token, &minted));
-	TRY(db_one(cx, SQL_TOKEN_GET, row, &t, TEXT(c->org_id), TEXT(minted.token_id)));
-	TRY(change_record(cx, AUDIT_TOKEN_MINTED, "token", t.id, t.name, NULL, describe(cx->arena, &t, &m)));
+	TRY(mint(cx, in, id, &m, &minted, &t));
+	*out = m;
+	*out_minted = minted;
+	return OK;
+}
+
+static status
+run_mint(struct ctx *cx, const void *in, struct json_out *out)
+{
+	struct token_minted minted;
+	struct mint m;
+	struct row t;
+
+	TRY(mint(cx, in, (str){ 0 }, &m, &minted, &t));
 	json_out_str(out, "token", minted.secret);
 	write_warnings(out, &m);
 	write_token(out, &t);
@@ -291,6 +326,31 @@ static const struct field revoked_out[] = {
 	FIELD_END,
 };
 
+status
+mint_find(struct ctx *cx, str id, struct mint_token *out)
+{
+	struct row t;
+
+	TRY(find(cx, id, &t));
+	*out = (struct mint_token){ .id = t.id,
+		.name = t.name,
+		.hint = t.hint,
+		.principal_id = t.principal_id,
+		.revoked = t.revoked_at != 0 };
+	return OK;
+}
+
+status
+mint_end(struct ctx *cx, const struct mint_token *t, int64_t *out_count)
+{
+	int64_t count;
+
+	TRY(token_revoke(cx, cx->caller->org_id, t->id, &count));
+	TRY(change_record(cx, AUDIT_TOKEN_REVOKED, "token", t->id, t->name, NULL, NULL));
+	*out_count = count;
+	return OK;
+}
+
 static status
 run_revoke(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -299,8 +359,7 @@ run_revoke(struct ctx *cx, const void *in, struct json_out *out)
 	struct row t;
 
 	TRY(load(cx, i->id, &t));
-	TRY(token_revoke(cx, cx->caller->org_id, t.id, &count));
-	TRY(change_record(cx, AUDIT_TOKEN_REVOKED, "token", t.id, t.name, NULL, NULL));
+	TRY(mint_end(cx, &(struct mint_token){ .id = t.id, .name = t.name }, &count));
 	json_out_int(out, "revoked", count);
 	return OK;
 }

@@ -52,16 +52,23 @@ struct list_in {
 };
 static const struct field list_in[] = { OP_PAGE_FIELDS(struct list_in), FIELD_END };
 
+status
+member_out_agents(struct ctx *cx, str after, int64_t limit, struct json_out *out)
+{
+	struct member *rows;
+	size_t count;
+
+	TRY(member_page(cx, true, after, limit, &rows, &count));
+	op_list(out, rows, sizeof(*rows), count, limit, write_agent);
+	return OK;
+}
+
 static status
 run_list(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct list_in *p = in;
-	struct member *rows;
-	size_t count;
 
-	TRY(member_page(cx, true, p->after, p->limit, &rows, &count));
-	op_list(out, rows, sizeof(*rows), count, p->limit, write_agent);
-	return OK;
+	return member_out_agents(cx, p->after, p->limit, out);
 }
 
 struct create_in {
@@ -75,6 +82,16 @@ static const struct field create_in[] = {
 	FIELD_END,
 };
 
+status
+member_add_agent(struct ctx *cx, const struct member *m)
+{
+	struct json *after = json_new_object(cx->arena);
+
+	TRY(member_store(cx, m, (str){ 0 }));
+	change_text(cx->arena, change_text(cx->arena, after, "name", m->name), "domain", m->domain);
+	return change_record(cx, AUDIT_PRINCIPAL_CREATED, "principal", m->id, m->name, NULL, after);
+}
+
 static status
 run_create(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -82,13 +99,10 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	struct member m = {
 		.kind = STR("agent"), .name = c->name, .domain = c->domain.len ? c->domain : STR("operations")
 	};
-	struct json *after = json_new_object(cx->arena);
 
 	TRY(tx_now_us(cx, &m.created_at));
 	m.id = id_at(cx->arena, m.created_at);
-	TRY(member_store(cx, &m, (str){ 0 }));
-	change_text(cx->arena, change_text(cx->arena, after, "name", m.name), "domain", m.domain);
-	TRY(change_record(cx, AUDIT_PRINCIPAL_CREATED, "principal", m.id, m.name, NULL, after));
+	TRY(member_add_agent(cx, &m));
 	write_agent(out, &m);
 	return OK;
 }

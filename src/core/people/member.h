@@ -35,6 +35,10 @@ status member_page(struct ctx *cx, bool agents, str after, int64_t limit, struct
 	size_t *out_count) MUST_USE;
 status member_store(struct ctx *cx, const struct member *m, str password_hash) MUST_USE;
 status member_set_disabled(struct ctx *cx, const struct member *m, bool disabled) MUST_USE;
+/* Inside tx_run: a new agent, by its id, name, domain and time; on record. */
+status member_add_agent(struct ctx *cx, const struct member *m) MUST_USE;
+/* Members of a page of agents, as agent_list answers. */
+status member_out_agents(struct ctx *cx, str after, int64_t limit, struct json_out *out) MUST_USE;
 status member_rename(struct ctx *cx, const struct member *m, str name, str domain) MUST_USE;
 
 #endif

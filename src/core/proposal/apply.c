@@ -52,6 +52,9 @@ check_rights(struct ctx *cx, struct applying *a)
 	if (!a->tool || permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(a->p.tool));
 	TRY(caller_require(cx, cx->caller, a->tool->name, a->tool->rules));
+	if (a->tool->reveals && cx->caller->kind != PRINCIPAL_USER)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (it makes a secret: a person applies it)",
+			a->tool->name);
 	if (!caller_in_scope(cx->caller, a->p.environment_id, a->p.resource_key))
 		return fail(cx, E_FORBIDDEN,
 			"Forbidden: %s (this environment or resource is outside the token's scope)",
@@ -239,6 +242,8 @@ finish(struct ctx *cx, struct applying *a, status outcome)
 	}
 	if (a->run.result.value)
 		TRY(json_text(cx, a->run.result.value, &a->p.result));
+	if (a->run.result.reveal)
+		TRY(json_text(cx, a->run.result.reveal, &a->p.reveal));
 	a->p.applied_version = a->run.result.version;
 	TRY(record(cx, a, AUDIT_PROPOSAL_APPLIED, "applied"));
 	if (FAULT_FAILS(apply_after_record))

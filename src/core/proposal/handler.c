@@ -12,6 +12,8 @@ handler_run(struct ctx *cx, void *arg)
 	struct handler_run *run = arg;
 	struct tool_result result = { 0 };
 
+	if (run->tool->changes_rights)
+		TRY(op_need_rights(cx)); /* the dry-run, too: it may be applied in the same breath */
 	TRY(run->tool->run(cx, &run->call, &result));
 	run->result = result;
 	return OK;

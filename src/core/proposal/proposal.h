@@ -57,8 +57,10 @@ struct proposal {
 	int64_t minted_at; /* the time it will be given */
 	int64_t created_at, expires_at, resolved_at;
 	str applier_id, applied_audit_id, result, error;
+	str reveal; /* JSON: a secret that applying made, for who applied; not stored */
 	int64_t applied_version;
 	str mac;
+	bool fresh; /* made in this transaction: nobody can have voted yet */
 };
 
 extern const struct op proposal_ops[];

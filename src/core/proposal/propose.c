@@ -113,6 +113,7 @@ describe(struct ctx *cx, struct making *m, int64_t now_us)
 
 	m->p = (struct proposal){ .org_id = c->org_id,
 		.id = id_at(cx->arena, now_us),
+		.fresh = true,
 		.tool = str_of(t->name),
 		.tool_version = t->version,
 		.effect = str_of(effect_name(t->effect)),
@@ -202,6 +203,8 @@ store(struct ctx *cx, void *arg)
 		.model = m->in->model,
 		.provider = m->in->provider };
 
+	/* the three rows travel together: a key that is there already is said by the last of them, or by the
+	 * nest */
 	TRY(gate_record(cx, &m->pass, "proposed", m->p.id, &m->p.tool_call_id));
 	TRY(add_provenance(cx, m));
 	TRY(row_add(cx, &m->p));
@@ -291,7 +294,7 @@ make(struct ctx *cx, struct making *m, str request_hash)
 
 	TRY(check_document(cx, m));
 	TRY(tx_now_us(cx, &now_us));
-	TRY(policy_rules_load(cx, cx->caller->org_id, &m->rules));
+	TRY(policy_rules_of(cx, cx->caller, &m->rules));
 	describe(cx, m, now_us);
 	m->p.request_hash = request_hash;
 	TRY(dry_run(cx, m));
@@ -362,7 +365,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);
-	TRY(policy_rules_load(cx, cx->caller->org_id, &m.rules));
+	TRY(policy_rules_of(cx, cx->caller, &m.rules));
 	decide(cx, &m, 0, true, false);
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);

@@ -190,7 +190,7 @@ row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
 	p->mac = seal(cx, p);
-	return db_run(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
+	return db_later(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
 		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
 		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
 		TEXT(p->transport), TEXT(p->payload), TEXT(p->payload_hash), TEXT(p->card),
@@ -333,6 +333,12 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 	size_t count;
 	int64_t valid = 0;
 
+	if (p->fresh) {
+		*out_votes = NULL;
+		*out_count = 0;
+		*out_valid = 0;
+		return OK;
+	}
 	TRY(db_all(cx, SQL_PROPOSAL_VOTES, vote_columns, sizeof(*votes), &votes, &count, TEXT(p->org_id),
 		TEXT(p->id)));
 	for (size_t i = 0; i < count; i++) {

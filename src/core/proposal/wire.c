@@ -277,7 +277,7 @@ wire_read(struct ctx *cx, const struct json *body, struct propose_in *out)
 struct answer {
 	str proposal_id, tool_call_id, token, status, tool, effect, summary, payload_hash, view_hash,
 		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id;
-	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *document, *apply;
+	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply;
 	int64_t tool_version, applied_version;
 };
 const struct field wire_out[] = {
@@ -307,6 +307,8 @@ const struct field wire_out[] = {
 	FIELD_TEXT(struct answer, approve_url, .need = true, .doc = "Where a person decides."),
 	FIELD_JSON(struct answer, document, .doc = "The canonical proposal document."),
 	FIELD_JSON(struct answer, result, .doc = "What applying it gave, for whoever may see it."),
+	FIELD_JSON(struct answer, reveal,
+		.doc = "A secret that applying made. It is shown here, to who applied, and never again."),
 	FIELD_TEXT(struct answer, error, .doc = "Why it failed, or the note of a cancellation."),
 	FIELD_TEXT(struct answer, applier_id, .doc = "Who applied it."),
 	FIELD_INT(struct answer, applied_version, .doc = "The version the change made."),
@@ -367,6 +369,8 @@ out_outcome(const struct ctx *cx, const struct proposal *p, struct json_out *o)
 {
 	if (p->result.len && sight_of_result(cx, p))
 		json_out_raw(o, "result", p->result);
+	if (p->reveal.len) /* only in the answer of the apply itself */
+		json_out_raw(o, "reveal", p->reveal);
 	if (p->error.len)
 		json_out_str(o, "error", p->error);
 	if (p->applier_id.len)

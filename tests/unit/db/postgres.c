@@ -1017,6 +1017,83 @@ begin_and_the_end_of_a_read_cost_no_round_trip(void **state)
 }
 
 static status
+add_three_later(struct ctx *cx, void *arg)
+{
+	int64_t now_us;
+
+	(void)arg;
+	TRY(db_later(cx, &item_add, INT(1), TEXT(STR("one"))));
+	TRY(tx_now_later(cx));
+	TRY(db_later(cx, &item_add, INT(2), TEXT(STR("two"))));
+	TRY(db_run(cx, &item_add, INT(3), TEXT(STR("three"))));
+	TRY(tx_now_us(cx, &now_us));
+	return now_us > 0 ? OK : E_INTERNAL;
+}
+
+static status
+only_later(struct ctx *cx, void *arg)
+{
+	return db_later(cx, &item_add, INT(*(const int64_t *)arg), TEXT(STR("later")));
+}
+
+static void
+what_is_said_later_costs_no_round_trip(void **state)
+{
+	struct world *w = *state;
+	int64_t before = stats(w).round_trips, four = 4;
+
+	assert_status(tx_run(&w->u.cx, add_three_later, NULL), OK);
+	assert_int_equal(stats(w).round_trips - before, 2); /* the last statement and COMMIT */
+	assert_int_equal(items(w), 3);
+	assert_status(tx_run(&w->u.cx, only_later, &four), OK);
+	assert_int_equal(items(w), 4);
+}
+
+static status
+nest_later_twice(struct ctx *cx, void *arg)
+{
+	int64_t five = 5;
+
+	assert_status(tx_nest(cx, only_later, arg), E_EXISTS);
+	ctx_clear(cx);
+	assert_status(tx_try(cx, only_later, arg), E_EXISTS);
+	ctx_clear(cx);
+	return tx_nest(cx, only_later, &five);
+}
+
+static status
+later_and_then_fail(struct ctx *cx, void *arg)
+{
+	TRY(only_later(cx, arg));
+	return fail(cx, E_FORBIDDEN, "no");
+}
+
+static status
+later_and_then_nest(struct ctx *cx, void *arg)
+{
+	int64_t six = 6;
+
+	TRY(only_later(cx, arg));
+	return tx_nest(cx, only_later, &six);
+}
+
+/* A failure belongs to the part it stands in, and the link is as good as before. */
+static void
+what_is_said_later_fails_where_it_stands(void **state)
+{
+	struct world *w = *state;
+	int64_t one = 1;
+
+	assert_status(tx_run(&w->u.cx, only_later, &one), OK);
+	assert_status(tx_run(&w->u.cx, only_later, &one), E_EXISTS);
+	assert_status(tx_run(&w->u.cx, later_and_then_fail, &one), E_FORBIDDEN);
+	assert_status(tx_run(&w->u.cx, later_and_then_nest, &one), E_EXISTS);
+	assert_int_equal(items(w), 1);
+	assert_status(tx_run(&w->u.cx, nest_later_twice, &one), OK);
+	assert_int_equal(items(w), 2);
+}
+
+static status
 fail_in_try(struct ctx *cx, void *arg)
 {
 	(void)arg;
@@ -1286,6 +1363,8 @@ main(void)
 		cmocka_unit_test(no_message_holds_the_password),
 	};
 	const struct CMUnitTest online[] = {
+		ON_SERVER(what_is_said_later_costs_no_round_trip),
+		ON_SERVER(what_is_said_later_fails_where_it_stands),
 		ON_SERVER(lost_before_commit_runs_the_function_again),
 		ON_SERVER(answer_lost_before_commit_leaves_one_row),
 		ON_SERVER(backend_ended_before_commit_is_unavailable_and_not_unknown),
