@@ -217,6 +217,12 @@ run(struct ctx *cx, struct entry *e, void *in)
 }
 
 status
+op_admit(struct ctx *cx, const struct op *op)
+{
+	return is_public(op) ? OK : caller_present(cx, cx->credential);
+}
+
+status
 op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 {
 	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };

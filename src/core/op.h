@@ -112,6 +112,10 @@ typedef void op_item_fn(struct json_out *o, const void *row);
 void
 op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t limit, op_item_fn *write);
 
+/* Before the input is read: a stranger at a door that needs a credential. E_UNAUTHENTICATED; asks no
+ * database. */
+status op_admit(struct ctx *cx, const struct op *op) MUST_USE;
+
 /*
  * Runs it as one transaction: locks, who is asking, may they, the work. What it
  * wrote into out goes where the transaction does not commit or runs again.

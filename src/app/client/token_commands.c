@@ -71,7 +71,7 @@ write_list(struct json_out *o, const char *member, str text)
 static status
 write_wish(struct ctx *cx, const struct cli_call *call, const struct wish *w, struct json_out *o)
 {
-	int64_t n;
+	int64_t n = 0;
 	str text;
 
 	if (!cli_given(call, w->flag, &text))

@@ -336,10 +336,15 @@ caller_touch(struct ctx *cx, const struct caller *c)
 }
 
 status
+caller_present(struct ctx *cx, const struct credential *c)
+{
+	return c && (c->bearer.len || c->session.len) ? OK : stranger(cx);
+}
+
+status
 caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
 {
-	if (!c || (!c->bearer.len && !c->session.len))
-		return stranger(cx);
+	TRY(caller_present(cx, c));
 	TRY(tx_now_later(cx));
 	return c->bearer.len ? by_token(cx, c, out) : by_session(cx, c, out);
 }
@@ -347,8 +352,7 @@ caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
 status
 caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
 {
-	if (!c || (!c->bearer.len && !c->session.len))
-		return stranger(cx);
+	TRY(caller_present(cx, c));
 	if (c->bearer.len)
 		return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_TOKEN : SQL_CALLER_LOCK_BY_TOKEN,
 			TEXT(secret_hash(cx->arena, c->bearer)));

@@ -67,6 +67,9 @@ struct caller {
 	int64_t policy_version;
 };
 
+/* Is there a credential at all? Asks no database. E_UNAUTHENTICATED */
+status caller_present(struct ctx *cx, const struct credential *c) MUST_USE;
+
 /*
  * Identifies. Inside tx_run or db_read. The one query that loads token or session, principal, roles and
  * delegator.

@@ -181,7 +181,7 @@ news_since(struct ctx *cx, int64_t since_us, struct news **out, size_t *out_coun
 {
 	struct gathering g = { .newest = since_us };
 
-	g.items = arena_alloc(cx->arena, 3 * AT_ONCE * sizeof(*g.items));
+	g.items = arena_alloc(cx->arena, (size_t)3 * AT_ONCE * sizeof(*g.items));
 	TRY(gather_calls(cx, since_us, &g));
 	TRY(gather(cx, SQL_NEWS_PROPOSALS, false, since_us, &g));
 	TRY(gather(cx, SQL_NEWS_VOTES, true, since_us, &g));

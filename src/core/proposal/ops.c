@@ -11,7 +11,7 @@
 #include "db/db.h"
 
 #define REASON_CHARACTERS 2000
-#define REASON_BYTES	  (4 * REASON_CHARACTERS)
+#define REASON_BYTES	  (INT64_C(4) * REASON_CHARACTERS)
 #define PAGE		  50
 #define PAGE_MOST	  200
 

@@ -83,6 +83,7 @@ static const struct op ops[] = {
 		.method = "GET",
 		.path = "/secret",
 		.rule = "note.secret.read",
+		.tx = OP_TX_READ,
 		.doc = "Nobody gets it.",
 		.content_type = "text/plain",
 		.run = run_text },
