@@ -86,7 +86,8 @@ an_answer_is_its_status_and_its_body(void **state)
 	assert_status(RUN(u, f, a, "/hello", .timeout_ms = 0), OK);
 	assert_int_equal(a.status, 200);
 	assert_str(a.body, "\"hello\"");
-	assert_status(RUN(u, f, a, "/nothing", .timeout_ms = 0), OK); /* an error of the server's is an answer */
+	assert_status(
+		RUN(u, f, a, "/nothing", .timeout_ms = 0), OK); /* an error of the server's is an answer */
 	assert_int_equal(a.status, 404);
 	assert_status(http_client_run(&u.cx,
 			      &(struct http_client_request){
