@@ -183,7 +183,7 @@ const struct setting settings[] = {
 		ROW(keys),
 		.check = is_any,
 		.accepts = FILE_OR_NOTHING,
-		.where = IN_SERVE | IN_INIT | IN_AUDIT },
+		.where = IN_DATABASE },
 	{ .flag = { "database-connections", "N", "8", "Connections to PostgreSQL, or readers of SQLite." },
 		.group = "Storage",
 		.type = SETTING_INT,
