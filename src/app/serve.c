@@ -223,8 +223,10 @@ say_ready(struct ctx *cx)
 	TRY(setup_offer(cx, &setup));
 	if (setup.len)
 		buf_printf(&b,
-			"Nobody has been set up yet. This link does it, once, within an hour:\n  "
-			"%.*s/setup#%.*s\n",
+			"Nobody has been set up yet. This makes the first admin, once, within an hour; "
+			"choose the "
+			"password:\n  curl %.*s/api/v1/setup -H 'Content-Type: application/json' -d "
+			"'{\"token\":\"%.*s\",\"email\":\"you@example.org\",\"password\":\"\"}'\n",
 			STR_ARG(url), STR_ARG(setup));
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
