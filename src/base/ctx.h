@@ -56,6 +56,7 @@ struct ctx {
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
+	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
 	str request_id;	     /* for the log */
 	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */

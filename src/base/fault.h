@@ -27,6 +27,7 @@
 	X(tx_before_hooks, "the caller has been told, hooks have not run")                                   \
 	X(batch_between, "one transaction of a batch has run, the next has not")                             \
 	X(migrate_between, "one migration has been committed, the next has not")                             \
+	X(permission_load, "the gate is about to load what the caller may do with each tool")                \
 	X(propose_after_dry_run, "a payload was tried and undone, no proposal is stored")                    \
 	X(propose_after_store, "a proposal is stored, its audit entry is not")                               \
 	X(vote_after_store, "a vote is stored, the state has not moved")                                     \

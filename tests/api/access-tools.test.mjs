@@ -27,7 +27,7 @@ const tiers = async (id) => Object.fromEntries((await ok(w.admin.get(`/api/v1/ag
 test('TL-5 an agent that wants more rights proposes them; a person decides, and the permission acts at once', async () => {
 	const agent = await w.agentOf(boss, { level: 'maintainer' });
 	const p = await w.propose(set(agent.id, 'note.get', 'blocked'), agent.ask());
-	assert.equal(p.status, 'pending');
+	assert.equal(p.state, 'pending');
 	assert.equal(p.card.targetSystem, 'Countersign itself');
 	assert.deepEqual(p.diff.filter((d) => d.path === '/status'), [{ path: '/status', before: 'always_allow', after: 'blocked' }]);
 	await refused(agent.ask().post(at(p, '/approve'), { viewHash: p.viewHash }), 403, 'forbidden', /only people vote/);
@@ -55,7 +55,7 @@ test('TL-5 category C: no stored tier, override or auto mode makes it run withou
 	await ok(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'permission.set', permissionStatus: 'always_allow' }] }));
 	await ok(boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: 'permission.set' }));
 	const p = await w.propose(set(agent.id, 'note.delete', 'always_allow'), agent.ask());
-	assert.equal(p.status, 'pending');
+	assert.equal(p.state, 'pending');
 	assert.equal(p.approvals.needed, 1);
 	assert.equal((await tiers(agent.id))['note.delete'], 'needs_approval');
 	await ok(w.admin.put('/api/v1/settings', { policy: {} }));

@@ -118,6 +118,24 @@ test('PA-4 a claim that waited past the expiry does not win', async (t) => {
 	assert.equal((await w.notes()).length, before_);
 });
 
+test('TL-8 an override that is saved during a request counts from the next one', async () => {
+	const boss = await w.person(['admin']);
+	await ok(w.admin.put('/api/v1/settings', { policy: { allowListed: ['note.update'] } }));
+	const note = await w.note();
+	const agent = await w.agentOf(boss, { level: 'maintainer' });
+	const ask = (server) => agent.ask(server).post('/api/v1/proposals', { tool: 'note.update', input: { id: note.id, text: 'new' } });
+	let saving;
+	// its snapshot is loaded, its dry-run waits for the note; who saves the override waits for it in turn
+	const [during] = await held('note', 'note_id', note.id, 1, () => [ask(second)], async (watcher) => {
+		saving = boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: 'note.update' });
+		await until(async () => Number(await watcher.run(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted;`)) === 1, 'the override to wait for its turn');
+	});
+	await ok(saving ?? boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: 'note.update' }));
+	assert.equal(during.json.state, 'pending', during.text);
+	assert.equal((await ok(ask(second))).state, 'approved');
+	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
+});
+
 test(`PA-5 64 applies of one token at once: one winner, 63 gone, one execution (${rounds} rounds)`, async () => {
 	for (let round = 0; round < rounds; round++) {
 		const p = await w.propose();

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
-import { until } from './lib/server.mjs';
+import { freshDatabase, run, until } from './lib/server.mjs';
 
 let w;
 before(async () => (w = await World.start()));
@@ -25,7 +25,7 @@ test('PA-1 PA-3 AP-5 an agent proposes, a person approves, the stored payload is
 	assert.equal(answer.status, 201, answer.text);
 	const p = answer.json;
 	assert.equal(answer.headers.get('location'), at(p));
-	assert.equal(p.status, 'pending');
+	assert.deepEqual([p.state, p.status], ['pending', 'awaiting_operator'], 'for the model it is done (PA-8)');
 	assert.match(p.token, new RegExp(`^propose:${p.proposalId}\\.[0-9a-f]{64}$`)); // PA-4
 	assert.deepEqual(p.payload, input);
 	assert.equal(p.payloadHash, sha256(canonical(input)));
@@ -118,7 +118,7 @@ test('AP-3 the author, the agent and a stranger to the tool cannot vote', async 
 	const author = await w.person(['operator']);
 	await ok(w.admin.put('/api/v1/settings', { policy: { fourEyes: true } }));
 	const own = await w.propose({}, author);
-	assert.equal(own.status, 'pending');
+	assert.equal(own.state, 'pending');
 	await refused(author.post(at(own, '/approve'), { viewHash: own.viewHash }), 403, 'forbidden', /proposed cannot vote/);
 	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
 	const personal = await ok(w.admin.post('/api/v1/tokens', { name: 'not for voting' }));
@@ -135,7 +135,7 @@ test('AP-3 a token never votes on what destroys; a signed-in person does', async
 	assert.ok(!(await w.notes()).some(({ id }) => id === note.id));
 	const other = await w.note();
 	const own = await ok(w.admin.post('/api/v1/proposals', { tool: 'note.delete', input: { id: other.id } }));
-	assert.equal(own.status, 'pending', 'a token does not consent to its own destruction either');
+	assert.equal(own.state, 'pending', 'a token does not consent to its own destruction either');
 	const signed = await ok(boss.post('/api/v1/proposals', { tool: 'note.delete', input: { id: other.id } }));
 	assert.equal(signed.status, 'approved');
 });
@@ -280,7 +280,7 @@ test('PA-11 the canonical document is accepted and emitted; declared risk is a f
 		intent: { summary: 'note it', reasoning: 'it matters' }, parameters: { title: 'Doc', text: 'x' }, risk_level: 'medium', approval_required: false,
 		compliance_context: { gdpr: true, hipaa: false }, idempotency_key: 'doc-1', rollback_supported: true };
 	const p = await ok(w.agent.post('/api/v1/proposals', doc));
-	assert.equal(p.status, 'pending', 'approval_required false is honoured only where policy lets it run');
+	assert.equal(p.state, 'pending', 'approval_required false is honoured only where policy lets it run');
 	assert.equal(p.risk.level, 'medium');
 	assert.deepEqual({ ...p.document, proposal_id: 0, proposed_by: 0, timestamp: 0, tool: 0 }, { ...doc, proposal_id: 0, proposed_by: 0, timestamp: 0, tool: 0, approval_required: true });
 	assert.equal((await ok(w.agent.post('/api/v1/proposals', doc))).proposalId, p.proposalId);
@@ -309,8 +309,8 @@ test('TL-5 reads run at once and leave a row; changes become proposals', async (
 	assert.equal(read.status, 'executed');
 	assert.deepEqual(read.result, note);
 	const made = await ok(w.agent.post('/api/v1/tools/call', { tool: 'note.create', input: { title: 'x', text: '' } }));
-	assert.equal(made.status, 'pending');
-	assert.equal(made.proposal.status, 'pending');
+	assert.equal(made.status, 'awaiting_operator'); // PA-8
+	assert.equal(made.proposal.state, 'pending');
 	await refused(w.agent.post('/api/v1/tools/call', { tool: 'note.get', input: { id: 'none' } }), 404, 'not_found');
 	await refused(w.agent.post('/api/v1/tools/call', { tool: 'note.get', input: {} }), 400, 'invalid');
 });
@@ -334,4 +334,73 @@ test('waiters never hold all workers', async () => {
 	await until(async () => (await ok(w.admin.get(at(p)))).status === 'pending', 'an answer while many wait');
 	await w.approve(p);
 	for (const { status } of await Promise.all(waiting)) assert.ok(['pending', 'approved'].includes(status));
+});
+
+test('PA-8 a proposal that stands is a success that says awaiting_operator to who asked, and its state to who looks', async () => {
+	const body = { tool: 'note.create', input: { title: 'Stands', text: '' }, idempotencyKey: 'stands' };
+	const asked = await w.agent.post('/api/v1/proposals', body);
+	assert.equal(asked.status, 201);
+	const p = asked.json;
+	assert.deepEqual([p.status, p.state], ['awaiting_operator', 'pending']);
+	const called = await w.agent.post('/api/v1/tools/call', { tool: body.tool, input: body.input });
+	assert.equal(called.status, 200, 'a success, not an error that a model would try again');
+	assert.deepEqual([called.json.status, called.json.proposal.status, called.json.proposal.state], ['awaiting_operator', 'awaiting_operator', 'pending']);
+	for (const who of [w.agent, w.admin]) {
+		const seen = await ok(who.get(at(p)));
+		assert.deepEqual([seen.status, seen.state], ['pending', 'pending']);
+		const listed = (await ok(who.get('/api/v1/proposals?status=pending&limit=200'))).proposals.find(({ proposalId }) => proposalId === p.proposalId);
+		assert.deepEqual([listed.status, listed.state], ['pending', 'pending']);
+	}
+	const replay = async () => (({ status, state }) => [status, state])(await ok(w.agent.post('/api/v1/proposals', body)));
+	assert.deepEqual(await replay(), ['awaiting_operator', 'pending'], 'asking again with the same key is answered the same');
+	await w.approve(p);
+	assert.deepEqual(await replay(), ['approved', 'approved'], 'the operator has answered: nothing is awaited');
+	await ok(w.admin.post(at(p, '/apply')));
+	assert.deepEqual(await replay(), ['applied', 'applied']);
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: {} }), 400, 'invalid'); // feedback is no proposal
+	assert.equal((await w.propose({}, w.admin)).status, 'approved', 'who may decide by asking awaits nobody');
+});
+
+/** Everything that a call or a proposal leaves behind. */
+async function traces() {
+	const { proposals } = await ok(w.admin.get('/api/v1/proposals?limit=200'));
+	const entries = await w.audit({});
+	return { proposals: proposals.length, newest: entries[0].id, notes: (await w.notes()).length };
+}
+
+test('PA-14 applying one proposal makes one change and asks for nothing else', async () => {
+	const p = await w.propose();
+	await w.approve(p);
+	const was = await traces();
+	const done = await ok(w.admin.post(at(p, '/apply')));
+	const is = await traces();
+	assert.equal(is.proposals, was.proposals, 'no proposal came of it');
+	assert.equal(is.notes, was.notes + 1);
+	const entries = await w.audit({ proposalId: p.proposalId });
+	assert.deepEqual(entries.map(({ action }) => action).sort(), ['proposal.applied', 'proposal.approved', 'proposal.created', 'record.created']);
+	assert.deepEqual(new Set(entries.map(({ toolCallId }) => toolCallId)), new Set([p.toolCallId]), 'one call, from its first entry to its last');
+	assert.equal(done.toolCallId, p.toolCallId);
+});
+
+test('PA-14 what fails stays failed, and what was refused is not tried again', async (t) => {
+	if (!JSON.parse((await run(['version', '--json'])).stdout).faults) return t.skip('skipped: fault points are not compiled in');
+	const database = await freshDatabase();
+	t.after(() => database.drop());
+	const own = await World.start({ database, env: { COUNTERSIGN_FAULT: 'apply_after_execute:1:fail' } });
+	const p = await own.propose();
+	await own.approve(p);
+	await refused(own.admin.post(at(p, '/apply')), 503, 'unavailable');
+	// a proposal and its expiry later, by the sweeper, every thread of the server has been round
+	const short = await own.propose({ expiresInSeconds: 1 });
+	await until(async () => (await own.audit({ proposalId: short.proposalId, action: 'proposal.expired' })).length === 1, 'the sweeper to have been round');
+	assert.deepEqual(await own.notes(), [], 'nobody has done it in the meantime');
+	assert.equal((await ok(own.admin.get(at(p)))).state, 'approved');
+	assert.deepEqual((await own.audit({ proposalId: p.proposalId })).map(({ action }) => action).sort(), ['proposal.approved', 'proposal.created']);
+	assert.equal((await ok(own.admin.post(at(p, '/apply')))).state, 'applied', 'a person who asks again is somebody who asks');
+	await ok(own.admin.put(`/api/v1/agents/${own.first.agentId}/tools`, { tools: [{ toolName: 'note.get', permissionStatus: 'needs_approval' }] }));
+	const { proposal: lost } = await ok(own.agent.post('/api/v1/tools/call', { tool: 'note.get', input: { id: 'none' } }));
+	assert.equal((await own.approve(lost, own.admin, { apply: true })).state, 'failed');
+	for (const again of [at(lost, '/apply'), at(lost, '/apply')]) await refused(own.admin.post(again), 410, 'proposal_gone', /failed/);
+	assert.equal((await own.audit({ proposalId: lost.proposalId, action: 'proposal.failed' })).length, 1);
+	await own.server.stop({ keep: true });
 });

@@ -71,6 +71,15 @@ need_argument(struct ctx *cx, const struct cli_call *call, const char *what, str
 /* --- what is said --- */
 
 /* What became of it. A failure is an error: scripts look at the exit code. */
+/* A person reads where it is in its life; awaiting_operator is for models. */
+static str
+state_of(const struct json *p)
+{
+	str state = text_of(p, "state");
+
+	return state.len ? state : text_of(p, "status");
+}
+
 static status
 tell_state(struct ctx *cx, const struct json *p, struct buf *b)
 {
@@ -78,8 +87,7 @@ tell_state(struct ctx *cx, const struct json *p, struct buf *b)
 
 	buf_printf(b, "Proposal %.*s is %.*s (votes %.*s of %.*s).\n",
 		STR_ARG(shown_line(cx->arena, text_of(p, "proposalId"))),
-		STR_ARG(shown_line(cx->arena, text_of(p, "status"))),
-		STR_ARG(shown_json(cx, part_of(votes, "valid"))),
+		STR_ARG(shown_line(cx->arena, state_of(p))), STR_ARG(shown_json(cx, part_of(votes, "valid"))),
 		STR_ARG(shown_json(cx, part_of(votes, "needed"))));
 	if (result)
 		buf_printf(b, "Result: %.*s\n", STR_ARG(shown_json(cx, result)));
@@ -172,7 +180,7 @@ tell_proposed(struct ctx *cx, const struct json *p)
 	shown_field(&b, "Expires", text_of(p, "expiresAt"));
 	if (token.len)
 		shown_whole(&b, "Apply token", token);
-	if (str_eq(text_of(p, "status"), STR("pending")))
+	if (str_eq(state_of(p), STR("pending")))
 		buf_printf(&b, "Somebody else decides now: " PROGRAM " approve %.*s\n", STR_ARG(id));
 	TRY(tell_state(cx, p, &b));
 	return check_outcome(cx, p);

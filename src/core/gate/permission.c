@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/gate/permission.h"
 
+#include "base/fault.h"
 #include "db/db.h"
 
 #include "core/gate/permission.sql.h" /* SQL_PERMISSION_*, generated from permission.sql */
@@ -25,6 +26,8 @@ permission_load(struct ctx *cx, const struct caller *c, struct permission_snapsh
 	struct permission_snapshot s = { 0 };
 	size_t count;
 
+	if (FAULT_FAILS(permission_load))
+		return fail(cx, E_INTERNAL, "the permissions could not be loaded");
 	/* in chat and over REST the person is the delegator of the agent's token */
 	TRY(db_all(cx, SQL_PERMISSION_SNAPSHOT, snapshot_row, sizeof(*rows), &rows, &count, TEXT(c->org_id),
 		TEXT(c->principal_id), TEXT(c->delegator_id)));

@@ -191,23 +191,12 @@ may_come_from(const struct caller *c, str peer)
 	return c->cidr_count == 0;
 }
 
+/* What the token's rows say, one for each role behind it: rights and scope, not whether it is still good. */
 static status
-by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+read_token(struct ctx *cx, const struct token_row *rows, size_t count, struct caller *out)
 {
-	struct token_row t, *rows;
-	size_t count;
-	int64_t now_us;
+	struct token_row t = rows[0];
 
-	if (!secret_valid(c->bearer))
-		return stranger(cx);
-	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
-		TEXT(secret_hash(cx->arena, c->bearer))));
-	if (!count)
-		return stranger(cx);
-	t = rows[0];
-	TRY(tx_now_us(cx, &now_us));
-	if (t.revoked_at || t.expires_at <= now_us || t.disabled_at || t.delegator_disabled_at)
-		return stranger(cx);
 	*out = (struct caller){ .org_id = t.org_id,
 		.org_slug = t.slug,
 		.principal_id = t.principal_id,
@@ -221,14 +210,10 @@ by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 		.rate_per_minute = t.rate_per_minute,
 		.expires_at = t.expires_at,
 		.settings = t.settings,
-		.policy_version = t.policy_version,
-		.transport = c->transport };
+		.policy_version = t.policy_version };
 	TRY(read_list(cx, t.cidrs, &out->cidrs, &out->cidr_count));
-	if (!may_come_from(out, c->peer))
-		return stranger(cx);
 	if (!principal_kind_of(t.kind, &out->kind))
 		return fail(cx, E_INTERNAL, "a principal of a kind that there is not");
-	out->may_vote = out->kind == PRINCIPAL_USER && t.vote_until > now_us;
 	out->vote_until = t.vote_until;
 	out->scope.verbs = (uint32_t)t.verbs;
 	out->scope.production_verbs = (uint32_t)t.production_verbs;
@@ -238,6 +223,31 @@ by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 	TRY(read_scope(cx, t.keys, &out->scope.all_keys, &out->scope.keys, &out->scope.key_count));
 	for (size_t i = 0; i < count; i++)
 		TRY(add_role(cx, &out->delegator, rows[i].role_level, rows[i].role_rules));
+	return OK;
+}
+
+static status
+by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+{
+	struct token_row *rows;
+	size_t count;
+	int64_t now_us;
+
+	if (!secret_valid(c->bearer))
+		return stranger(cx);
+	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
+		TEXT(secret_hash(cx->arena, c->bearer))));
+	if (!count)
+		return stranger(cx);
+	TRY(tx_now_us(cx, &now_us));
+	if (rows->revoked_at || rows->expires_at <= now_us || rows->disabled_at ||
+		rows->delegator_disabled_at)
+		return stranger(cx);
+	TRY(read_token(cx, rows, count, out));
+	if (!may_come_from(out, c->peer))
+		return stranger(cx);
+	out->may_vote = out->kind == PRINCIPAL_USER && out->vote_until > now_us;
+	out->transport = c->transport;
 	return OK;
 }
 
@@ -313,6 +323,31 @@ by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 	out->touch = now_us - r.seen_at > LIMIT_SESSION_SEEN_US;
 	for (size_t i = 0; i < count; i++)
 		TRY(add_role(cx, &out->rules, rows[i].role_level, rows[i].role_rules));
+	return OK;
+}
+
+status
+caller_again(struct ctx *cx, str org_id, str principal_id, str token_id, struct caller *out)
+{
+	struct token_row *rows;
+	struct caller c = { .org_id = org_id,
+		.principal_id = principal_id,
+		.transport = "",
+		.scope = { .all_environments = true, .all_keys = true } };
+	size_t count;
+
+	if (!token_id.len) {
+		TRY(caller_live_rules(cx, org_id, principal_id, &c.rules));
+		*out = c; /* a session: a person, with all that their roles give */
+		return OK;
+	}
+	TRY(db_all(
+		cx, SQL_CALLER_AGAIN, token_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(token_id)));
+	if (!count)
+		return fail(cx, E_NOT_FOUND, "the credential is not there any more");
+	TRY(read_token(cx, rows, count, &c));
+	c.transport = "";
+	*out = c;
 	return OK;
 }
 

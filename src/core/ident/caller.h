@@ -85,6 +85,13 @@ status caller_identify(struct ctx *cx, const struct credential *c, struct caller
  */
 status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
 
+/*
+ * Who asked some time ago, with the rights and the scope that the same credential gives now (TL-3); a session
+ * where token_id is empty. It cannot vote. Whether it was revoked or has expired is not looked at. Inside
+ * tx_run or db_read. E_NOT_FOUND  there is no such token
+ */
+status caller_again(struct ctx *cx, str org_id, str principal_id, str token_id, struct caller *out) MUST_USE;
+
 /* Outside a transaction: writes down that the session is in use. A failure costs nothing but time. */
 void caller_touch(struct ctx *cx, const struct caller *c);
 

@@ -36,6 +36,18 @@ LEFT JOIN principal_role pr ON pr.org_id = t.org_id AND pr.principal_id = coales
 LEFT JOIN role r ON r.org_id = pr.org_id AND r.role_id = pr.role_id
 WHERE t.hash = $1
 
+-- name: caller_again
+SELECT t.org_id, o.slug, t.token_id, t.principal_id, p.kind, p.name, p.disabled_at, t.delegator_id, d.disabled_at,
+	t.level, t.rules, t.environments, t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
+	t.vote_until, t.expires_at, t.revoked_at, o.settings, o.policy_version, r.level, r.rules
+FROM token t
+JOIN org o ON o.org_id = t.org_id
+JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id
+LEFT JOIN principal d ON d.org_id = t.org_id AND d.principal_id = t.delegator_id
+LEFT JOIN principal_role pr ON pr.org_id = t.org_id AND pr.principal_id = coalesce(t.delegator_id, t.principal_id)
+LEFT JOIN role r ON r.org_id = pr.org_id AND r.role_id = pr.role_id
+WHERE t.org_id = $1 AND t.token_id = $2
+
 -- name: caller_session
 SELECT s.org_id, o.slug, s.session_id, s.principal_id, p.name, p.disabled_at, s.csrf_hash, s.created_at, s.seen_at,
 	s.ended_at, o.settings, o.policy_version, r.level, r.rules

@@ -20,6 +20,7 @@
 struct applying {
 	struct proposal p;
 	const struct tool *tool;
+	struct caller proposer; /* as they are now */
 	struct json *payload;
 	struct handler_run run;
 	struct vote *votes;
@@ -29,6 +30,17 @@ struct applying {
 };
 
 /* --- may it happen now? Everything is looked at after the locks. --- */
+
+/* What a read will show is known only when it has run: where it is somebody else's, a narrowed token is not
+ * the one to run it. */
+static bool
+reads_too_far(const struct ctx *cx, const struct applying *a)
+{
+	const struct scope *s = &cx->caller->scope;
+
+	return a->tool->effect == OP_READ && !str_eq(cx->caller->token_id, a->p.token_id) &&
+	       !(s->all_environments && s->all_keys);
+}
 
 static status
 check_state(struct ctx *cx, struct applying *a)
@@ -55,10 +67,8 @@ check_rights(struct ctx *cx, struct applying *a)
 	if (a->tool->reveals && cx->caller->kind != PRINCIPAL_USER)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s (it makes a secret: a person applies it)",
 			a->tool->name);
-	if (!caller_in_scope(cx->caller, a->p.environment_id, a->p.resource_key))
-		return fail(cx, E_FORBIDDEN,
-			"Forbidden: %s (this environment or resource is outside the token's scope)",
-			a->tool->name);
+	if (!caller_in_scope(cx->caller, a->p.environment_id, a->p.resource_key) || reads_too_far(cx, a))
+		return handler_outside(cx, a->tool);
 	return OK;
 }
 
@@ -84,25 +94,21 @@ static status
 check_proposer(struct ctx *cx, struct applying *a)
 {
 	const struct proposal *p = &a->p;
-	struct caller proposer = {
-		.org_id = p->org_id, .principal_id = p->proposer_id, .delegator_id = p->delegator_id
-	};
 	struct permission_snapshot snapshot;
 	struct standing now;
-	struct rules live;
 	bool stored, may = true;
 
 	TRY(db_one(cx, SQL_PROPOSAL_PROPOSER, standing, &now, TEXT(p->org_id), TEXT(p->proposer_id),
 		TEXT(p->token_id), TEXT(p->delegator_id)));
 	if (now.disabled || now.token_revoked || now.delegator_disabled)
 		return lost_standing(cx, a, "the credential it was proposed with was revoked");
-	TRY(permission_load(cx, &proposer, &snapshot));
+	TRY(caller_again(cx, p->org_id, p->proposer_id, p->token_id, &a->proposer));
+	TRY(permission_load(cx, &a->proposer, &snapshot));
 	if (permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
 		return lost_standing(cx, a, "the tool was blocked for the agent that proposed it");
-	TRY(caller_live_rules(cx, p->org_id, p->delegator_id.len ? p->delegator_id : p->proposer_id, &live));
 	for (size_t i = 0; a->tool->rules[i] && may; i++)
-		may = rules_cover(&live, str_of(a->tool->rules[i]));
-	if (!may && !(a->tool->propose_rule && rules_cover(&live, str_of(a->tool->propose_rule))))
+		may = caller_may(&a->proposer, str_of(a->tool->rules[i]));
+	if (!may && !(a->tool->propose_rule && caller_may(&a->proposer, str_of(a->tool->propose_rule))))
 		return lost_standing(cx, a, "the one who proposed it may no longer propose it");
 	return OK;
 }
@@ -142,6 +148,26 @@ is_failure(status s)
 	return s == E_INVALID || s == E_FORBIDDEN || s == E_TOO_LARGE || s == E_BAD_JSON;
 }
 
+/* A read shows what the one who asked could see by themselves, whoever applies it (TL-3): the result is
+ * theirs. */
+static status
+read_as_proposer(struct ctx *cx, struct applying *a)
+{
+	const struct caller *applier = cx->caller;
+	const struct tool_result *r = &a->run.result;
+	status s;
+
+	cx->caller = &a->proposer;
+	s = handler_run(cx, &a->run);
+	cx->caller = applier;
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_INVALID, "%.*s", STR_ARG(ctx_message(cx, s)));
+	TRY(s);
+	if (!caller_in_scope(&a->proposer, r->environment_id, r->resource_key))
+		return handler_outside(cx, a->tool);
+	return OK;
+}
+
 /* Inside a savepoint: what does not come out as it was shown is undone. A payload that today's schema refuses
  * can never be applied: that is its end, not an error of this request. */
 static status
@@ -160,9 +186,9 @@ execute(struct ctx *cx, void *arg)
 			.id = a->p.minted_id,
 			.now_us = a->p.minted_at,
 			.actor_id = a->p.proposer_id } };
-	s = handler_run(cx, &a->run);
 	if (a->tool->effect == OP_READ)
-		return s == E_NOT_FOUND ? fail(cx, E_INVALID, "%.*s", STR_ARG(ctx_message(cx, s))) : s;
+		return read_as_proposer(cx, a);
+	s = handler_run(cx, &a->run);
 	if (is_drift(s))
 		return fail(
 			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));
@@ -298,6 +324,7 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 	struct applying a = { 0 };
 	status s;
 
+	TRY(handler_alone(cx));
 	if (token.len && !id_of_token(token, &id))
 		return no_such_token(cx);
 	s = row_lock(cx, cx->caller->org_id, id, &a.p);

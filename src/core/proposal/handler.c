@@ -11,12 +11,29 @@ handler_run(struct ctx *cx, void *arg)
 {
 	struct handler_run *run = arg;
 	struct tool_result result = { 0 };
+	status s;
 
 	if (run->tool->changes_rights)
 		TRY(op_need_rights(cx)); /* the dry-run, too: it may be applied in the same breath */
-	TRY(run->tool->run(cx, &run->call, &result));
+	cx->in_tool = true;
+	s = run->tool->run(cx, &run->call, &result);
+	cx->in_tool = false;
+	TRY(s);
 	run->result = result;
 	return OK;
+}
+
+status
+handler_alone(struct ctx *cx)
+{
+	return cx->in_tool ? fail(cx, E_INTERNAL, "a tool asked for a tool; nothing was done") : OK;
+}
+
+status
+handler_outside(struct ctx *cx, const struct tool *t)
+{
+	return fail(cx, E_FORBIDDEN,
+		"Forbidden: %s (this environment or resource is outside the token's scope)", t->name);
 }
 
 struct environment_row {

@@ -15,6 +15,13 @@ struct handler_run {
 /* A tx_fn: arg is a struct handler_run. */
 status handler_run(struct ctx *cx, void *arg);
 
+/* Before anything else of a propose, a call or an apply: a tool that runs can ask for no other (PA-14).
+ * E_INTERNAL */
+status handler_alone(struct ctx *cx) MUST_USE;
+
+/* E_FORBIDDEN: what it is about is outside the scope of the token. */
+status handler_outside(struct ctx *cx, const struct tool *t) MUST_USE;
+
 /* Is this environment production, and is its approval gate on? An unknown one is both. */
 status handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate) MUST_USE;
 

@@ -452,7 +452,9 @@ struct call_out {
 };
 static const struct field call_out[] = {
 	FIELD_TEXT(struct call_out, tool_call_id, .need = true, .doc = "The call."),
-	FIELD_TEXT(struct call_out, status, .need = true, .doc = "executed, or the state of its proposal."),
+	FIELD_TEXT(struct call_out, status, .need = true,
+		.doc = "executed; awaiting_operator where it became a proposal that people decide; else that "
+		       "proposal's state."),
 	FIELD_JSON(struct call_out, result, .doc = "What the tool gave, where it ran."),
 	FIELD_JSON(struct call_out, proposal, .doc = "The proposal that it became, where it did not."),
 	FIELD_END,
@@ -472,7 +474,7 @@ out_called(struct ctx *cx, struct proposal_called *c, struct json_out *out)
 	if (runs_at_once(cx, &c->p))
 		TRY(apply_too(cx, &c->p, &why));
 	json_out_str(out, "toolCallId", c->p.tool_call_id);
-	json_out_str(out, "status", c->p.state_name);
+	json_out_str(out, "status", wire_status(c->p.state_name, true));
 	json_out_object(out, "proposal");
 	TRY(wire_whole(cx, &c->p, c->token, out));
 	out_why(out, &why);

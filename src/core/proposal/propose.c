@@ -217,14 +217,6 @@ store(struct ctx *cx, void *arg)
 }
 
 static status
-outside(struct ctx *cx, const struct making *m)
-{
-	return fail(cx, E_FORBIDDEN,
-		"Forbidden: %s (this environment or resource is outside the token's scope)",
-		m->pass.tool->name);
-}
-
-static status
 dry_run(struct ctx *cx, struct making *m)
 {
 	m->run = (struct handler_run){ .tool = m->pass.tool,
@@ -238,7 +230,7 @@ dry_run(struct ctx *cx, struct making *m)
 	TRY(tx_try(cx, handler_run, &m->run));
 	m->ran = true;
 	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
-		return outside(cx, m);
+		return handler_outside(cx, m->pass.tool);
 	return OK;
 }
 
@@ -330,6 +322,7 @@ proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *o
 {
 	struct making m = { .in = in };
 
+	TRY(handler_alone(cx));
 	TRY(check_request(cx, in));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	return propose(cx, &m, out, out_token);
@@ -350,7 +343,7 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 			.actor_id = cx->caller->principal_id } };
 	TRY(handler_run(cx, &m->run));
 	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
-		return outside(cx, m);
+		return handler_outside(cx, m->pass.tool);
 	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
 	out->ran = true;
 	out->value = m->run.result.value;
@@ -362,6 +355,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 {
 	struct making m = { .in = in };
 
+	TRY(handler_alone(cx));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);

@@ -275,7 +275,7 @@ wire_read(struct ctx *cx, const struct json *body, struct propose_in *out)
 /* --- answers --- */
 
 struct answer {
-	str proposal_id, tool_call_id, token, status, tool, effect, summary, payload_hash, view_hash,
+	str proposal_id, tool_call_id, token, status, state, tool, effect, summary, payload_hash, view_hash,
 		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id;
 	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply;
 	int64_t tool_version, applied_version;
@@ -285,9 +285,12 @@ const struct field wire_out[] = {
 	FIELD_TEXT(struct answer, tool_call_id, .need = true, .doc = "The call that asked for it."),
 	FIELD_TEXT(struct answer, token,
 		.doc = "Lets its holder apply what policy and votes allow; only for who proposed."),
-	FIELD_TEXT(struct answer, status, .need = true,
+	FIELD_TEXT(struct answer, state, .need = true,
 		.doc = "pending, approved, executing, applied, failed, unknown, denied, cancelled or "
 		       "expired."),
+	FIELD_TEXT(struct answer, status, .need = true,
+		.doc = "The state; in the answer to a propose or a call, awaiting_operator instead of "
+		       "pending: it stands, people decide, do not propose it again."),
 	FIELD_TEXT(struct answer, tool, .need = true, .doc = "The tool."),
 	FIELD_INT(struct answer, tool_version, .need = true, .doc = "Its version."),
 	FIELD_TEXT(struct answer, effect, .need = true, .doc = "read, mutate or destructive."),
@@ -418,14 +421,23 @@ out_document(struct ctx *cx, const struct proposal *p, const struct json *card, 
 	return OK;
 }
 
+str
+wire_status(str state, bool asked)
+{
+	return asked && str_eq(state, STR("pending")) ? STR("awaiting_operator") : state;
+}
+
 static status
-out_common(struct ctx *cx, const struct proposal *p, const struct json *card, struct json_out *o)
+out_common(struct ctx *cx, const struct proposal *p, const struct json *card, bool asked, struct json_out *o)
 {
 	int64_t now_us;
+	str state;
 
 	TRY(tx_now_us(cx, &now_us));
+	state = row_state_at(p, now_us);
 	json_out_str(o, "proposalId", p->id);
-	json_out_str(o, "status", row_state_at(p, now_us));
+	json_out_str(o, "status", wire_status(state, asked));
+	json_out_str(o, "state", state);
 	json_out_str(o, "tool", p->tool);
 	json_out_str(o, "effect", p->effect);
 	json_out_str(o, "summary", p->summary);
@@ -444,7 +456,7 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	struct json *card;
 
 	TRY(json_parse(cx, p->card, &card));
-	TRY(out_common(cx, p, card, o));
+	TRY(out_common(cx, p, card, token.len > 0, o)); /* only who asks has the token */
 	json_out_str(o, "toolCallId", p->tool_call_id);
 	if (token.len)
 		json_out_str(o, "token", token);
@@ -473,5 +485,5 @@ wire_short(struct ctx *cx, const struct proposal *p, struct json_out *o)
 		return OK;
 	}
 	TRY(json_parse(cx, p->card, &card));
-	return out_common(cx, p, card, o);
+	return out_common(cx, p, card, false, o);
 }

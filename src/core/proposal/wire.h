@@ -17,7 +17,11 @@ status wire_read(struct ctx *cx, const struct json *body, struct propose_in *out
 /* Members of every answer about one proposal. */
 extern const struct field wire_out[];
 
-/* All of them into the object that is open; token is left out where it is empty. Inside tx_run or db_read. */
+/* What the model keys on (PA-8): to the one who has just asked, pending is "awaiting_operator". */
+str wire_status(str state, bool asked);
+
+/* All of them into the object that is open; with a token it is the answer to who asked, else the token is
+ * left out. Inside tx_run or db_read. */
 status wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o) MUST_USE;
 
 /* Those of a list. */

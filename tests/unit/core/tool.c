@@ -64,6 +64,7 @@ tools_are_found_by_name_and_listed_in_order(void **state)
 	registry_free(r);
 }
 
+/* TL-1: the program does not start with one. */
 static void
 an_incomplete_declaration_is_refused(void **state)
 {
@@ -96,6 +97,60 @@ an_incomplete_declaration_is_refused(void **state)
 
 #define LONG "x.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
+static bool
+is_model_name(str name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", name.ptr[i]))
+			return false;
+	return name.len >= 1 && name.len <= 64;
+}
+
+/* TL-4: whatever a tool is called, a model can be told of it, and finds it again. */
+static void
+every_length_of_a_name_gives_one_that_models_take(void **state)
+{
+	char name[LIMIT_TOOL_NAME + 1] = "x.";
+
+	(void)state;
+	UNIT(u);
+	for (size_t len = 3; len <= LIMIT_TOOL_NAME; len++) {
+		struct tool t = complete(name);
+		struct registry *r;
+		str model;
+
+		name[len - 1] = "aZ9-_"[len % 5];
+		name[len] = '\0';
+		model = tool_model_name(&u.arena, &t);
+		assert_true(is_model_name(model));
+		assert_int_equal(model.len, len < 64 ? len : 64);
+		assert_status(load(&u, t, complete("a.read"), &r), OK);
+		assert_string_equal(tool_of_model(r, model)->name, name);
+		assert_null(tool_of_model(r, str_of(name))); /* by that name only the registry knows it */
+		registry_free(r);
+	}
+}
+
+/* TL-4: a name that was made to look like the shortened name of another is refused when it is registered. */
+static void
+nobody_takes_the_short_name_of_a_long_one(void **state)
+{
+	struct tool longer = complete("mcp__" LONG "b");
+	struct registry *r = NULL;
+	struct tool thief;
+	str model;
+
+	(void)state;
+	UNIT(u);
+	model = tool_model_name(&u.arena, &longer);
+	thief = complete(arena_cstr(&u.arena, model));
+	assert_int_equal(strlen(thief.name), 64);
+	assert_status(load(&u, longer, thief, &r), E_INVALID);
+	assert_non_null(strstr(ctx_message(&u.cx, E_INVALID).ptr, "same name for a model"));
+	assert_null(r);
+}
+
+/* TL-4 */
 static void
 names_for_models_are_short_and_never_the_same(void **state)
 {
@@ -210,6 +265,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tools_are_found_by_name_and_listed_in_order),
 		cmocka_unit_test(an_incomplete_declaration_is_refused),
+		cmocka_unit_test(every_length_of_a_name_gives_one_that_models_take),
+		cmocka_unit_test(nobody_takes_the_short_name_of_a_long_one),
 		cmocka_unit_test(names_for_models_are_short_and_never_the_same),
 		cmocka_unit_test(a_new_tool_has_the_default_of_its_verb),
 		cmocka_unit_test(what_an_admin_stored_goes_before_the_default),
