@@ -405,19 +405,23 @@ hide_token(struct ctx *cx, char *const *words)
 	}
 }
 
-/* COUNTERSIGN_FAULT arms a fault point; config refuses the variable where there are none. */
+/* COUNTERSIGN_FAULT arms a fault point, COUNTERSIGN_TEST_PLANT plants a bug; config refuses the first where
+ * there are none. */
 static status
 arm_fault(struct ctx *cx, char *const *env)
 {
 	str name, value;
 
-	for (; fault_enabled() && *env; env++)
-		if (str_cut(str_of(*env), '=', &name, &value) && str_eq(name, STR("COUNTERSIGN_FAULT")) &&
-			!fault_arm(value.ptr))
+	for (; fault_enabled() && *env; env++) {
+		if (!str_cut(str_of(*env), '=', &name, &value))
+			continue;
+		if (str_eq(name, STR("COUNTERSIGN_FAULT")) && !fault_arm(value.ptr))
 			return fail(cx, E_INVALID,
 				"COUNTERSIGN_FAULT must be NAME:N:MODE, where `countersign faults` lists the "
-				"names and "
-				"MODE is kill, fail, break or stop");
+				"names and MODE is kill, fail, break or stop");
+		if (str_eq(name, STR("COUNTERSIGN_TEST_PLANT")) && !fault_plant(value.ptr))
+			return fail(cx, E_INVALID, "COUNTERSIGN_TEST_PLANT names no bug of base/fault.h");
+	}
 	return OK;
 }
 

@@ -48,13 +48,17 @@ enum fault_point {
 };
 
 /*
- * Bugs that a rig can plant, to show that it would notice them: builds with faults only, and only
- * by fault_plant, which no program but a rig calls.
+ * Bugs that a rig or a test can plant, to show that it would notice them: builds with faults only, by
+ * fault_plant, or for the program itself by COUNTERSIGN_TEST_PLANT=name.
  */
 #define FAULT_PLANTS(X)                                                                                      \
 	X(apply_split, "apply says applied in one transaction and does it in the next")                      \
 	X(apply_unrecorded, "apply forgets the entry of the change")                                         \
-	X(commit_unheard, "a COMMIT that failed is told as done")
+	X(commit_unheard, "a COMMIT that failed is told as done")                                            \
+	X(rights_unlocked, "nobody takes the lock on the organization's rights")                             \
+	X(proposal_unlocked, "a proposal is read without its lock")                                          \
+	X(note_unlocked, "a note is read without its lock before it is changed")                             \
+	X(clock_before_lock, "expiry is decided by the time before the wait for the lock")
 
 enum fault_planted {
 	PLANT_NONE,

@@ -92,6 +92,7 @@ test('a fault that is none is a mistake', async (t) => {
 	if (!JSON.parse((await run(['version', '--json'])).stdout).faults) return t.skip('skipped: fault points are not compiled in');
 	for (const spec of ['nonsense', 'tx_before_commit:0:kill', 'tx_before_commit:1:maybe', ''])
 		await assertMistake(['doctor'], /COUNTERSIGN_FAULT must be/, { env: { COUNTERSIGN_FAULT: spec } });
+	await assertMistake(['doctor'], /names no bug/, { env: { COUNTERSIGN_TEST_PLANT: 'nonsense' } });
 });
 
 test('output that cannot be written is an error', async () => {

@@ -5,10 +5,11 @@
 // Operations: proposal_apply_token, proposal_approve, proposal_wait, token_revoke.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
-import { onPostgres, until } from './lib/server.mjs';
+import { onPostgres, run, until } from './lib/server.mjs';
 
 const rounds = Number(process.env.COUNTERSIGN_TEST_ROUNDS ?? 20);
 const at = (p, what = '') => `/api/v1/proposals/${p.proposalId}${what}`;
@@ -61,6 +62,98 @@ async function held(table, column, id, waiting, begin, meanwhile = async () => {
 		watcher.end();
 	}
 }
+
+/**
+ * A server of its own stops in the middle of `first`, at the fault point. `then` is asked of another one; when it has
+ * been answered, or its statement waits for a lock, the first goes on. `overtook`: it was answered before that. With a
+ * planted bug both servers have it.
+ */
+async function overtaken({ plant, point, first, then, waits }) {
+	const env = plant ? { COUNTERSIGN_TEST_PLANT: plant } : {};
+	const one = await w.another({ env: { ...env, COUNTERSIGN_FAULT: `${point}:1:stop` } }), two = await w.another({ env });
+	const watcher = new Session();
+	try {
+		const beginning = first(one);
+		await until(async () => (await readFile(`/proc/${one.child.pid}/stat`, 'utf8')).split(') ')[1].startsWith('T'), 'it to stop');
+		let overtook = false;
+		const following = then(two).then((answer) => ((overtook = true), answer));
+		await until(async () => overtook || Number(await watcher.run(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '${waits}';`)) > 0, 'the other to answer or to wait');
+		const before_ = overtook;
+		one.kill('SIGCONT');
+		return { answers: await Promise.all([beginning, following]), overtook: before_ };
+	} finally {
+		one.kill('SIGCONT');
+		watcher.end();
+		for (const server of [one, two]) await server.stop({ keep: true });
+	}
+}
+
+/** Why a race cannot be staged here, or nothing. */
+async function unstaged() {
+	if (!onPostgres) return 'skipped: SQLite has one writer, nobody waits for a lock';
+	return JSON.parse((await run(['version', '--json'])).stdout).faults ? undefined : 'skipped: fault points are not compiled in';
+}
+
+/** Each of the four races of DESIGN section 3, staged with its lock and without: what holds, and what went wrong. */
+const votes = async (plant) => {
+	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));
+	const [a, b] = [await w.person(), await w.person()];
+	const p = await w.propose();
+	const vote = (who) => (server) => server.request('POST', at(p, '/approve'), { body: { viewHash: p.viewHash }, headers: { ...who.headers(), origin: server.url } });
+	const { answers } = await overtaken({ plant, point: 'vote_after_step', first: vote(a), then: vote(b), waits: 'FROM proposal .*FOR UPDATE' });
+	assert.deepEqual(answers.map(({ status }) => status), [200, 200], answers.map(({ text }) => text).join('\n'));
+	const { approvals, state } = await ok(w.admin.get(at(p)));
+	assert.equal(approvals.valid, 2);
+	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
+	return state;
+};
+
+const versions = async (plant) => {
+	const note = await w.note('Version', 'one');
+	const changes = [];
+	for (const text of ['left', 'right']) {
+		const p = await w.propose({ tool: 'note.update', input: { id: note.id, text } });
+		await w.approve(p);
+		changes.push(p);
+	}
+	const apply = (p) => (server) => server.as(w.first.adminToken).post(at(p, '/apply'));
+	const { answers } = await overtaken({ plant, point: 'apply_after_execute', first: apply(changes[0]), then: apply(changes[1]), waits: '(FROM|UPDATE) note ' });
+	return answers.map(({ status }) => status);
+};
+
+const revocation = async (plant) => {
+	const boss = await w.person(['admin']);
+	const agent = await w.agentOf(boss, { level: 'maintainer' });
+	const p = await w.propose({}, agent.ask());
+	await w.approve(p);
+	const { answers, overtook } = await overtaken({ plant, point: 'apply_after_step', waits: 'pg_advisory_xact_lock\\(hashtextextended\\(org_id',
+		first: (server) => agent.ask(server).post(at(p, '/apply')), then: (server) => server.as(w.first.adminToken).delete(`/api/v1/tokens/${agent.tokenId}`) });
+	assert.deepEqual(answers.map(({ status }) => status), [200, 200], answers.map(({ text }) => text).join('\n'));
+	return overtook;
+};
+
+const lateness = async (plant) => {
+	const server = await w.another({ env: plant ? { COUNTERSIGN_TEST_PLANT: plant } : {} });
+	const p = await w.approved({ expiresInSeconds: 2 });
+	const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [server.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })],
+		(watcher) => until(async () => (await watcher.run(`SELECT clock_timestamp() > '${p.expiresAt}';`)) === 't', 'its time to be over'));
+	await server.stop({ keep: true });
+	return answer.status;
+};
+
+const races = [
+	{ name: 'AP-4 two votes leave a quorum pending', stage: votes, plant: 'proposal_unlocked', holds: 'approved', breaks: 'pending' },
+	{ name: 'PA-6 two applies write from one version', stage: versions, plant: 'note_unlocked', holds: [200, 409], breaks: [200, 200] },
+	{ name: 'ID-6 an apply commits after an acknowledged revocation', stage: revocation, plant: 'rights_unlocked', holds: false, breaks: true },
+	{ name: 'PA-4 a claim that waited wins after the expiry', stage: lateness, plant: 'clock_before_lock', holds: 410, breaks: 200 },
+];
+for (const { name, stage, plant, holds, breaks } of races)
+	test(`${name}: not with its lock, and always without it (${plant})`, async (t) => {
+		const why = await unstaged();
+		if (why) return t.skip(why);
+		assert.deepEqual(await stage(), holds);
+		assert.deepEqual(await stage(plant), breaks, 'the staging no longer shows what the lock is for');
+	});
 
 test('two votes at once complete a quorum', async () => {
 	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));

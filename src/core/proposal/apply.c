@@ -344,7 +344,8 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 		return fail(cx, E_UNAVAILABLE, "stopped before anything was recorded");
 	if (s != OK && !is_failure(s))
 		return s;
-	tx_waited(cx); /* the handler may have waited for a lock, and time does not */
+	if (!PLANTED(clock_before_lock))
+		tx_waited(cx); /* the handler may have waited for a lock, and time does not */
 	TRY(check_state(cx, &a));
 	TRY(finish(cx, &a, s));
 	proposal_emit(cx, &a.p);
