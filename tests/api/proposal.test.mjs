@@ -177,6 +177,36 @@ test('AP-4 the vote of somebody who lost the right no longer counts', async () =
 	assert.equal((await ok(w.admin.post(at(p, '/apply')))).status, 'applied');
 });
 
+test('AP-4 what is approved takes no more votes, except in place of one that no longer counts', async () => {
+	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));
+	const [a, b, c, d, e] = [await w.person(), await w.person(), await w.person(), await w.person(), await w.person()];
+	const p = await w.propose();
+	const vote = { viewHash: p.viewHash };
+	await w.approve(p, a);
+	assert.equal((await w.approve(p, b)).state, 'approved');
+	await refused(c.post(at(p, '/approve'), vote), 409, 'conflict', /no vote is missing/);
+	await refused(w.agent.post(at(p, '/approve'), vote), 403, 'forbidden', /only people vote/);
+	await refused(c.post(at(p, '/approve'), { viewHash: '0'.repeat(64) }), 409, 'view_mismatch');
+	assert.equal((await ok(w.admin.get(at(p)))).approvals.votes.length, 2);
+	await ok(w.admin.patch(`/api/v1/members/${a.id}`, { roles: ['observer'] }));
+	assert.equal((await w.approve(p, c)).state, 'approved', 'one is missing: this one completes it again');
+	await refused(d.post(at(p, '/approve'), vote), 409, 'conflict', /no vote is missing/);
+	for (const lost of [b, c]) await ok(w.admin.patch(`/api/v1/members/${lost.id}`, { roles: ['observer'] }));
+	const waiting = await w.approve(p, d);
+	assert.deepEqual([waiting.state, waiting.approvals.valid], ['pending', 1], 'still one is missing, and it says so');
+	await refused(w.admin.post(at(p, '/apply')), 409, 'approval_required', /1 of 2/);
+	assert.equal((await w.approve(p, e)).state, 'approved');
+	assert.equal((await w.audit({ proposalId: p.proposalId, action: 'proposal.approved' })).length, 5, 'an entry for each vote that was taken');
+	assert.equal((await ok(w.admin.post(at(p, '/apply')))).state, 'applied');
+	const free = await w.propose({}, w.admin); // 2 people at low risk, of whom one is the one who asks
+	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
+	assert.equal(free.state, 'pending');
+	const none = await w.propose({}, w.admin);
+	assert.equal(none.approvals.needed, 0);
+	await refused(e.post(at(none, '/approve'), { viewHash: none.viewHash }), 409, 'conflict', /no vote is missing/);
+	assert.equal((await ok(e.post(at(none, '/deny'), { viewHash: none.viewHash }))).state, 'denied', 'a veto is never too late');
+});
+
 test('AP-5 a vote about another card is refused', async () => {
 	const p = await w.propose(), q = await w.propose();
 	await refused(w.admin.post(at(p, '/approve'), { viewHash: q.viewHash }), 409, 'view_mismatch');

@@ -253,7 +253,9 @@ again:
 			if
 			:: seen == PENDING && count + 1 >= need -> move(QUORUM)
 			:: seen == PENDING && count + 1 < need -> move(VOTE)
-			:: else -> moved = (state == seen) /* a late vote: a row and an entry, no step */
+			:: seen == APPROVED && count < need && count + 1 >= need -> move(VOTE)
+			:: seen == APPROVED && count + 1 < need -> move(RECOUNT)
+			:: else /* approved, and no vote is missing: refused */
 			fi;
 			votes[who] = votes[who] + moved
 		:: else

@@ -84,6 +84,17 @@ audit_decision(struct ctx *cx, const struct proposal *p, enum audit_action actio
 }
 
 static status
+check_vote(struct ctx *cx, const struct proposal *p, str view_hash, bool approves)
+{
+	TRY(check_open(cx, p));
+	TRY(check_voter(cx, p, approves));
+	if (!str_eq_secret(view_hash, p->view_hash))
+		return fail(cx, E_VIEW,
+			"the viewHash is not that of the stored card; look at the proposal again");
+	return OK;
+}
+
+static status
 cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, str reason, struct vote *out)
 {
 	struct vote v = { .person_id = cx->caller->principal_id,
@@ -93,11 +104,6 @@ cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, st
 		.via_token = cx->caller->via_token };
 	status s;
 
-	TRY(check_open(cx, p));
-	TRY(check_voter(cx, p, strcmp(decision, "approved") == 0));
-	if (!str_eq_secret(view_hash, p->view_hash))
-		return fail(cx, E_VIEW,
-			"the viewHash is not that of the stored card; look at the proposal again");
 	TRY(tx_now_us(cx, &v.voted_at));
 	s = row_add_vote(cx, p, &v);
 	if (s == E_EXISTS)
@@ -113,21 +119,47 @@ cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, st
 	return OK;
 }
 
+static status
+has_enough(struct ctx *cx, const struct proposal *p, bool *out)
+{
+	struct vote *votes;
+	size_t count;
+	int64_t valid;
+
+	TRY(row_votes(cx, p, &votes, &count, &valid));
+	*out = valid >= p->votes_needed;
+	return OK;
+}
+
+/* What is approved takes a vote only in place of one that no longer counts (AP-4). */
+static status
+check_missing(struct ctx *cx, const struct proposal *p)
+{
+	bool enough = false;
+
+	if (p->state == PROPOSAL_APPROVED)
+		TRY(has_enough(cx, p, &enough));
+	return enough ? fail(cx, E_CONFLICT, "it is approved already: no vote is missing") : OK;
+}
+
 status
 proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 {
 	struct proposal p;
-	struct vote v, *votes;
-	size_t count;
-	int64_t valid;
+	struct vote v;
+	bool enough;
 
 	TRY(find(cx, id, &p));
+	TRY(check_vote(cx, &p, view_hash, true));
+	TRY(check_missing(cx, &p));
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
 	if (FAULT_FAILS(vote_after_store))
 		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
-	TRY(row_votes(cx, &p, &votes, &count, &valid));
-	if (p.state == PROPOSAL_PENDING && valid >= p.votes_needed)
+	TRY(has_enough(cx, &p, &enough));
+	if (p.state == PROPOSAL_PENDING && enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
+	if (p.state == PROPOSAL_APPROVED && !enough)
+		TRY(row_step(cx, &p, PROPOSAL_EVENT_RECOUNT));
 	if (FAULT_FAILS(vote_after_step))
 		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
@@ -143,6 +175,7 @@ proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal
 	struct vote v;
 
 	TRY(find(cx, id, &p));
+	TRY(check_vote(cx, &p, view_hash, false));
 	TRY(cast(cx, &p, view_hash, reason.len ? "denied_with_reason" : "denied", reason, &v));
 	p.resolved_at = v.voted_at;
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_DENY));

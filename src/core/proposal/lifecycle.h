@@ -9,6 +9,10 @@
  *	               +-- cancel --> cancelled
  *	               `-- time --> expired
  *
+ * A vote counts while its person may vote (AP-4). Where one no longer does, what is approved takes another in
+ * its place: VOTE where that completes it again, RECOUNT where votes are still missing. Where none is missing
+ * there is no such step.
+ *
  * The C code asks this table, the Spin model is generated from it, the documentation shows it.
  */
 #ifndef CORE_PROPOSAL_LIFECYCLE_H
@@ -44,6 +48,7 @@ enum proposal_state {
 	X(APPROVED, DENY, DENIED)                                                                            \
 	X(APPROVED, CANCEL, CANCELLED)                                                                       \
 	X(APPROVED, EXPIRE, EXPIRED)                                                                         \
+	X(APPROVED, VOTE, APPROVED)                                                                          \
 	X(APPROVED, RECOUNT, PENDING)                                                                        \
 	X(APPROVED, CLAIM, EXECUTING)                                                                        \
 	X(APPROVED, SUCCEED, APPLIED)                                                                        \
@@ -60,7 +65,7 @@ enum proposal_event {
 	PROPOSAL_EVENT_DENY,
 	PROPOSAL_EVENT_CANCEL,
 	PROPOSAL_EVENT_EXPIRE,
-	PROPOSAL_EVENT_RECOUNT, /* a vote no longer counts: its person lost the right (AP-4) */
+	PROPOSAL_EVENT_RECOUNT, /* a vote came, but others no longer count: their people lost the right */
 	PROPOSAL_EVENT_CLAIM,
 	PROPOSAL_EVENT_SUCCEED,
 	PROPOSAL_EVENT_FAIL,

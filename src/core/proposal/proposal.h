@@ -95,7 +95,8 @@ status proposal_call(struct ctx *cx, const struct propose_in *in, struct proposa
  * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.
  *
  * E_NOT_FOUND  unknown, or another tenant's	E_FORBIDDEN  not this person, not this credential
- * E_GONE	resolved or expired		E_VIEW	     another card	E_CONFLICT  voted already
+ * E_GONE	resolved or expired		E_VIEW	     another card	E_CONFLICT  voted already, or
+ *							     no vote is missing
  * E_TAMPERED	the row or a vote does not carry our seal
  */
 status proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out) MUST_USE;
