@@ -85,17 +85,18 @@ test('ID-8 a first start prints a link that sets it up, once', async () => {
 
 test('ID-8 the link of a first start is good for an hour', async () => {
 	let server = await startServer();
-	const before = await until(() => /"token":"(cs_setup_\w{49})"/.exec(server.stdout), 'the command');
+	const printed = async () => (await until(() => /"token":"(cs_setup_\w{49})"/.exec(server.stdout), 'the command'))[1];
+	const before = await printed();
 	server = await behindTheBack(server, 'UPDATE installation SET setup_until = 1');
-	const token = /"token":"(cs_setup_\w{49})"/.exec(server.stdout)[1];
+	const token = await printed();
 	const setup = (secret) => server.post('/api/v1/setup', { token: secret, email: 'a@b', password: 'correct horse battery' });
 	if (onPostgres) assert.equal((await setup(token)).status, 401);
-	else assert.equal((await setup(before[1])).status, 401); // it was started again: a new link, and the old one is void
+	else assert.equal((await setup(before)).status, 401); // it was started again: a new link, and the old one is void
 	await server.stop();
 });
 
 test('a server that has been set up prints no link', async () => {
 	const server = await startSetUp();
+	await server.stop(); // by then it has said all it says
 	assert.ok(!server.stdout.includes('cs_setup_'));
-	await server.stop();
 });

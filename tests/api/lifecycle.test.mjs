@@ -30,20 +30,30 @@ for (const signal of ['SIGTERM', 'SIGINT']) {
 	});
 }
 
+/**
+ * A request whose head the server has read and whose body is not whole: a stop waits for it. `ended` gives all that
+ * was answered; the connection is watched from the beginning, because a close that nobody saw is waited for in vain.
+ */
+async function slowRequest(server, length) {
+	const socket = net.connect(server.port, '127.0.0.1');
+	let text = '';
+	socket.setEncoding('latin1').on('error', () => {}).on('data', (more) => (text += more));
+	const closed = new Promise((resolve) => socket.on('close', resolve));
+	socket.write(`POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`);
+	const hundred = 'HTTP/1.1 100 Continue\r\n\r\n';
+	await until(() => text === hundred, 'the 100 Continue');
+	return { socket, ended: () => closed.then(() => text.slice(hundred.length)) };
+}
+
 test('a request whose body is still coming when it is told to stop is answered', async () => {
 	const server = await startServer();
-	const socket = net.connect(server.port, '127.0.0.1');
-	let answer = '';
-	socket.setEncoding('latin1').on('data', (text) => (answer += text));
-	await once(socket, 'connect');
 	const body = '{"document":[1,2,3]}';
-	socket.write(`POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-	// the head has arrived once the server counts the connection and has read it; ask by another connection
-	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
+	const slow = await slowRequest(server, body.length);
+	slow.socket.write(body.slice(0, 5));
 	server.kill('SIGTERM');
 	await until(() => server.log().some((line) => line.event === 'server.stopping'), 'the stop');
-	socket.write(body.slice(5));
-	await once(socket, 'close');
+	slow.socket.write(body.slice(5));
+	const answer = await slow.ended();
 	assert.match(answer, /^HTTP\/1\.1 200 /);
 	assert.match(answer, /\r\nconnection: close\r\n/i);
 	assert.match(answer, /"canonical":"\[1,2,3\]"/);
@@ -65,39 +75,25 @@ test('a request that a worker has when it is told to stop is answered', { skip: 
 
 test('a stop does not wait for a client that says nothing', async () => {
 	const server = await startServer({ args: ['--drain-seconds', '600'] });
-	const idle = net.connect(server.port, '127.0.0.1');
+	const idle = net.connect(server.port, '127.0.0.1').on('error', () => {});
+	const closed = new Promise((resolve) => idle.on('close', resolve));
 	await once(idle, 'connect');
 	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
-	idle.on('error', () => {});
-	const closed = once(idle, 'close');
 	await server.stop();
 	await closed;
 });
-
-/** A request whose body is not whole: a stop waits for it. */
-async function slowRequest(server, length) {
-	const slow = net.connect(server.port, '127.0.0.1');
-	slow.setEncoding('latin1').on('error', () => {});
-	await once(slow, 'connect');
-	slow.write(`POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`);
-	await until(async () => /countersign_http_connections [2-9]/.test((await server.get('/metrics')).text), 'the connection');
-	return slow;
-}
 
 test('two signals in the same moment are one wish', async () => {
 	const server = await startServer({ args: ['--drain-seconds', '600'] });
 	const body = '{"document":1}';
 	const slow = await slowRequest(server, body.length);
-	let answer = '';
-	slow.on('data', (text) => (answer += text));
 	server.kill('SIGSTOP'); // so that both are there when it looks
 	server.kill('SIGTERM');
 	server.kill('SIGINT');
 	server.kill('SIGCONT');
 	await until(() => server.log().some((line) => line.event === 'server.stopping'), 'the stop');
-	slow.write(body.slice(1));
-	await once(slow, 'close');
-	assert.match(answer, /^HTTP\/1\.1 200 /);
+	slow.socket.write(body);
+	assert.match(await slow.ended(), /^HTTP\/1\.1 200 /);
 	await server.stop();
 	assert.ok(!server.log().some((line) => line.event === 'server.forced'));
 });
@@ -111,7 +107,7 @@ test('a second signal that comes later ends it at once', async () => {
 	}, 'its end');
 	assert.equal(server.exited.code, 1);
 	assert.ok(server.log().some((line) => line.event === 'server.forced'));
-	slow.destroy();
+	slow.socket.destroy();
 	await server.database.drop();
 });
 

@@ -150,13 +150,13 @@ class Server {
 	/** Sends bytes as they are and gives all that comes back until the server closes. */
 	async raw(bytes, { end = false } = {}) {
 		const socket = net.connect(this.port, '127.0.0.1');
+		const closed = new Promise((resolve) => socket.on('close', resolve));
 		socket.on('error', () => {}); // a reset after the answer is the server's right
 		let text = '';
 		socket.setEncoding('latin1').on('data', (chunk) => (text += chunk));
-		await once(socket, 'connect');
 		socket.write(Buffer.from(bytes, 'latin1'));
 		if (end) socket.end();
-		await once(socket, 'close');
+		await closed;
 		return text;
 	}
 
