@@ -70,7 +70,6 @@ need_argument(struct ctx *cx, const struct cli_call *call, const char *what, str
 
 /* --- what is said --- */
 
-/* What became of it. A failure is an error: scripts look at the exit code. */
 /* A person reads where it is in its life; awaiting_operator is for models. */
 static str
 state_of(const struct json *p)
@@ -80,6 +79,7 @@ state_of(const struct json *p)
 	return state.len ? state : text_of(p, "status");
 }
 
+/* What became of it. A failure is an error: scripts look at the exit code. */
 static status
 tell_state(struct ctx *cx, const struct json *p, struct buf *b)
 {
