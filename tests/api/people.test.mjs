@@ -90,7 +90,7 @@ test('ID-3 a team has people and grants, said as a whole', async () => {
 
 test('settings have documented defaults, are replaced as a whole, and their version grows', async () => {
 	const before_ = (await admin.get('/api/v1/settings')).json;
-	assert.deepEqual(before_.policy, { votesLow: 1, votesMedium: 1, votesHigh: 1, votesDestructive: 1, fourEyes: false, overrides: true, autoExecute: true, gdpr: false, hipaa: false, allowListed: [] });
+	assert.deepEqual(before_.policy, { votesLow: 1, votesMedium: 1, votesHigh: 1, votesDestructive: 1, fourEyes: false, overrides: true, autoExecute: true, gdpr: false, hipaa: false, allowListed: [], groups: [] });
 	const changed = await admin.put('/api/v1/settings', { policy: { votesHigh: 2, fourEyes: true, allowListed: ['note.create'] } });
 	assert.equal(changed.json.policyVersion, before_.policyVersion + 1);
 	assert.deepEqual((await admin.get('/api/v1/settings')).json, changed.json);

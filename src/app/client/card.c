@@ -152,6 +152,8 @@ show_state(struct ctx *cx, struct buf *b, const struct json *p)
 		arena_printf(cx->arena, "%.*s, votes %.*s of %.*s", STR_ARG(text_of(p, "status")),
 			STR_ARG(shown_json(cx, part_of(votes, "valid"))),
 			STR_ARG(shown_json(cx, part_of(votes, "needed")))));
+	if (text_of(votes, "missing").len)
+		shown_field(b, "Missing", text_of(votes, "missing"));
 	shown_field(b, "View", text_of(p, "viewHash"));
 	buf_add_char(b, '\n');
 }

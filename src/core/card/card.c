@@ -172,6 +172,8 @@ add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
 	add_text(cx, card, "targetSystem", str_of(a->tool->target), &found);
 	add_text(cx, card, "effect", str_of(effect_name(a->tool->effect)), &found);
 	json_add_member(card, STR("risk"), risk_of_decision(cx, a->decision));
+	if (a->approvers)
+		json_add_member(card, STR("approvers"), visible_json(cx->arena, a->approvers, &found));
 	add_bool(cx, card, "rollbackSupported", a->tool->rollback);
 	add_text(cx, card, "failureImplications",
 		str_of(a->tool->failure ? a->tool->failure : "Nothing is changed."), &found);

@@ -21,6 +21,7 @@ struct card_asked {
 	const struct json *input;
 	str payload_hash;
 	const struct policy_decision *decision;
+	struct json *approvers;		     /* the teams that are asked; NULL: anybody who may */
 	str by_id, by_kind, by_name, for_id; /* for_id empty: for themselves */
 	int64_t expires_at, policy_version;
 	str says_summary, says_reasoning;

@@ -50,6 +50,18 @@ guarded(const struct policy_rules *r, const struct policy_facts *f)
 	       ((r->hipaa || f->declared_hipaa) && f->tool->phi);
 }
 
+/* Does this team have a say? Its rules are about changes. */
+static bool
+concerns(const struct policy_group *g, const struct policy_facts *f, const struct policy_decision *d)
+{
+	bool named = g->tool_count == 0;
+
+	for (size_t i = 0; i < g->tool_count && !named; i++)
+		named = str_eq(g->tools[i], str_of(f->tool->name));
+	return named && changes(f) && d->risk >= g->risk &&
+	       (g->effect == OP_READ || g->effect == f->tool->effect) && (!g->production || f->production);
+}
+
 /* Has the person opted in to no prompt? Never for what TL-7 excludes. */
 static bool
 opted_in(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
@@ -190,6 +202,14 @@ RULE(tier_asks)
 	return f->tier_stored || !changes(f) || !(f->auto_mode || f->wants_no_approval);
 }
 
+RULE(team_asks)
+{
+	for (size_t i = 0; i < r->group_count; i++)
+		if (concerns(&r->groups[i], f, d))
+			return true;
+	return false;
+}
+
 static const struct rule_row questions[] = {
 	{ always_asks, RISK_LOW, "what destroys always needs a person" },
 	{ is_category_c, RISK_LOW, "category C tools always need a person" },
@@ -201,6 +221,7 @@ static const struct rule_row questions[] = {
 	{ environment_asks, RISK_LOW, "the environment asks for approval" },
 	{ only_proposes, RISK_LOW, "the caller may propose this, not do it" },
 	{ tier_asks, RISK_LOW, "the tool needs approval for this agent" },
+	{ team_asks, RISK_LOW, "the organization asks a team about this" },
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -254,6 +275,35 @@ count_votes(const struct policy_rules *r, const struct policy_facts *f, const st
 	return consents(r, f, d) ? votes - 1 : votes;
 }
 
+/* Two rules for one team: the stricter one. */
+static void
+add_need(struct policy_decision *d, const struct policy_group *g)
+{
+	for (size_t i = 0; i < d->group_count; i++) {
+		if (!str_eq(d->groups[i].team_id, g->team_id))
+			continue;
+		if (d->groups[i].votes < g->votes)
+			d->groups[i].votes = g->votes;
+		return;
+	}
+	d->groups[d->group_count++] = (struct policy_need){ g->team_id, g->votes };
+}
+
+static void
+ask_teams(const struct policy_rules *r, const struct policy_facts *f, struct policy_decision *d)
+{
+	int64_t together = 0;
+
+	CHECK(r->group_count <= POLICY_GROUPS);
+	for (size_t i = 0; i < r->group_count; i++)
+		if (concerns(&r->groups[i], f, d))
+			add_need(d, &r->groups[i]);
+	for (size_t i = 0; i < d->group_count; i++)
+		together += d->groups[i].votes;
+	if (d->votes < together)
+		d->votes = together;
+}
+
 void
 policy_decide(const struct policy_rules *r, const struct policy_facts *f, struct policy_decision *out)
 {
@@ -267,6 +317,7 @@ policy_decide(const struct policy_rules *r, const struct policy_facts *f, struct
 		d.verdict = VERDICT_REFUSE;
 	} else if (collect(questions, COUNT(questions), r, f, &d, d.reasons) > 0) {
 		d.votes = count_votes(r, f, &d);
+		ask_teams(r, f, &d);
 		d.verdict = VERDICT_ASK;
 	}
 	*out = d;

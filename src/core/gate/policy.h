@@ -12,7 +12,7 @@
  *
  * A person who proposes and holds the tool's own rules has consented by asking:
  * one vote less is needed, unless four eyes are demanded, the token asks for approval, or
- * it is by a token for what a token could not vote on (destructive, high risk).
+ * it is by a token for what a token could not vote on (destructive, high risk). It takes no place of a team.
  */
 #ifndef CORE_GATE_POLICY_H
 #define CORE_GATE_POLICY_H
@@ -23,6 +23,19 @@
 enum tier { TIER_NEEDS_APPROVAL, TIER_ALWAYS_ALLOW, TIER_BLOCKED };
 enum risk { RISK_LOW, RISK_MEDIUM, RISK_HIGH };
 enum verdict { VERDICT_REFUSE, VERDICT_ASK, VERDICT_RUN };
+
+#define POLICY_GROUPS 8 /* teams that one policy can ask; quorum_met looks at every set of them */
+
+/* So many people of a team must be among those who agree, where all that is said here applies (AP-4). */
+struct policy_group {
+	str team_id;
+	int64_t votes;
+	enum risk risk;	       /* at least */
+	enum op_effect effect; /* only this one; OP_READ: any change */
+	bool production;       /* only there */
+	const str *tools;      /* only these; count 0: any */
+	size_t tool_count;
+};
 
 /* An organization's rules, as they are stored (settings "policy"). */
 struct policy_rules {
@@ -35,8 +48,8 @@ struct policy_rules {
 	bool gdpr, hipaa;
 	const str *allow_listed; /* category B tools an admin allowed */
 	size_t allow_listed_count;
-	const str *approver_group; /* role that votes must come from; count 0: anybody with approve */
-	size_t approver_group_count;
+	const struct policy_group *groups;
+	size_t group_count; /* at most POLICY_GROUPS */
 };
 
 struct policy_facts {
@@ -60,11 +73,19 @@ struct policy_facts {
 
 #define POLICY_REASONS 16 /* more than there are rules, and one NULL */
 
+/* People of one team who must be among the votes. */
+struct policy_need {
+	str team_id;
+	int64_t votes;
+};
+
 struct policy_decision {
 	enum verdict verdict;
 	enum risk risk;
-	int64_t votes;
+	int64_t votes; /* different people, at least as many as the groups need together */
 	bool four_eyes;
+	struct policy_need groups[POLICY_GROUPS];
+	size_t group_count;
 	const char *risk_reasons[POLICY_REASONS]; /* sentences; NULL-terminated */
 	const char *reasons[POLICY_REASONS];
 };

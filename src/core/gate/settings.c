@@ -11,7 +11,7 @@
 struct written {
 	int64_t votes_low, votes_medium, votes_high, votes_destructive;
 	bool four_eyes, overrides, auto_execute, gdpr, hipaa;
-	struct json *allow_listed;
+	struct json *allow_listed, *groups;
 };
 static const struct field written[] = {
 	FIELD_INT(struct written, votes_low, .min = 1, .max = VOTES_MOST,
@@ -28,8 +28,71 @@ static const struct field written[] = {
 	FIELD_BOOL(struct written, hipaa,
 		.doc = "Health data only by allow-listed tools, always with a person."),
 	FIELD_JSON(struct written, allow_listed, .doc = "Category B tools that may run without a person."),
+	FIELD_JSON(
+		struct written, groups, .doc = "Teams some of whose people must be among those who agree."),
 	FIELD_END,
 };
+
+static const char *const risks[] = { "low", "medium", "high", NULL };
+static const char *const effects[] = { "mutate", "destructive", NULL };
+struct written_group {
+	str team_id, risk, effect;
+	int64_t votes;
+	bool production;
+	struct json *tools;
+};
+static const struct field written_group[] = {
+	FIELD_TEXT(struct written_group, team_id, .need = true, .min = 1, .max = LIMIT_NAME,
+		.doc = "The team that is asked."),
+	FIELD_INT(struct written_group, votes, .min = 1, .max = VOTES_MOST,
+		.doc = "People of it who must agree; 1 unless said."),
+	FIELD_TEXT(struct written_group, risk, .choices = risks, .doc = "Only at this risk or above."),
+	FIELD_TEXT(struct written_group, effect, .choices = effects, .doc = "Only for this effect."),
+	FIELD_BOOL(struct written_group, production, .doc = "Only in production."),
+	FIELD_JSON(struct written_group, tools, .doc = "Only for these tools."),
+	FIELD_END,
+};
+
+static status
+read_group(struct ctx *cx, const struct json *item, struct policy_group *out)
+{
+	struct written_group w = { .votes = 1 };
+	struct policy_group g = { .risk = RISK_LOW, .effect = OP_READ };
+
+	TRY(json_bind(cx, item, written_group, sizeof(w), &w));
+	TRY(json_bind_strings(cx, w.tools, STR("/tools"), LIMIT_RULES, &g.tools, &g.tool_count));
+	g.team_id = w.team_id;
+	g.votes = w.votes;
+	g.production = w.production;
+	(void)risk_of(w.risk, &g.risk); /* the field's choices; empty: low */
+	if (w.effect.len)
+		g.effect = str_eq(w.effect, STR("mutate")) ? OP_MUTATE : OP_DESTRUCTIVE;
+	*out = g;
+	return OK;
+}
+
+/* An issue of the i-th group is at /groups/i. */
+static status
+read_groups(struct ctx *cx, const struct json *list, struct policy_rules *rules)
+{
+	struct policy_group *groups = arena_alloc(cx->arena, POLICY_GROUPS * sizeof(*groups));
+
+	if (list && (list->type != JSON_ARRAY || list->count > POLICY_GROUPS)) {
+		fail_issue(cx, STR("/groups"), STR("must be an array of at most 8"));
+		return fail(cx, E_INVALID, "/groups must be an array of at most %d", POLICY_GROUPS);
+	}
+	rules->groups = groups;
+	for (const struct json *item = list ? list->child : NULL; item; item = item->next) {
+		status s = read_group(cx, item, &groups[rules->group_count]);
+
+		for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++)
+			cx->error.issues[i].path = arena_printf(cx->arena, "/groups/%zu%.*s",
+				rules->group_count, STR_ARG(cx->error.issues[i].path));
+		TRY(s);
+		rules->group_count++;
+	}
+	return OK;
+}
 
 status
 policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules *out)
@@ -54,6 +117,7 @@ policy_rules_read(struct ctx *cx, const struct json *policy, struct policy_rules
 		.hipaa = w.hipaa };
 	TRY(json_bind_strings(cx, w.allow_listed, STR("/allowListed"), LIMIT_RULES, &rules.allow_listed,
 		&rules.allow_listed_count));
+	TRY(read_groups(cx, w.groups, &rules));
 	*out = rules;
 	return OK;
 }

@@ -3,8 +3,11 @@
  * settings: an organization's policy rules, from the JSON it keeps them in (AP-4, AP-8, TL-7).
  *
  *	{"policy": {"votesLow": 1, "votesMedium": 1, "votesHigh": 1, "votesDestructive": 1, "fourEyes": false,
- *	            "overrides": true, "autoExecute": true, "gdpr": false, "hipaa": false, "allowListed":
- *["note.create"]}}
+ *	            "overrides": true, "autoExecute": true, "gdpr": false, "hipaa": false, "allowListed": [],
+ *	            "groups": []}}
+ *
+ * A group is {"teamId", "votes": 1, "risk"?, "effect"?, "production"?, "tools"?}: that many people of the
+ *team must be among those who agree, wherever all that it says applies.
  *
  * What is absent has the value shown. Unknown members are refused when it is saved.
  */

@@ -2,6 +2,7 @@
 /* An organization's settings as operations: what policy goes by (AP-4, AP-8, TL-7). */
 #include "core/gate/settings.h"
 #include "core/people/change.h"
+#include "core/people/team.h"
 #include "db/db.h"
 
 #include "core/gate/settings.sql.h" /* SQL_SETTINGS_*, generated from settings.sql */
@@ -15,7 +16,8 @@ static const struct field settings_out[] = {
 		.doc = "Grows with every change."),
 	FIELD_JSON(struct settings_out, policy, .need = true,
 		.doc = "votesLow, votesMedium, votesHigh, votesDestructive (1 to 20), fourEyes, overrides, "
-		       "autoExecute, gdpr, hipaa (true or false), allowListed (names of tools)."),
+		       "autoExecute, gdpr, hipaa (true or false), allowListed (names of tools), groups "
+		       "(objects {teamId, votes, risk?, effect?, production?, tools?})."),
 	FIELD_END,
 };
 
@@ -29,6 +31,33 @@ static void
 add_bool(struct arena *a, struct json *o, const char *key, bool truth)
 {
 	json_add_member(o, str_of(key), json_new_bool(a, truth));
+}
+
+static struct json *
+describe_group(struct arena *a, const struct policy_group *g)
+{
+	struct json *o = change_text(a, json_new_object(a), "teamId", g->team_id);
+
+	add_int(a, o, "votes", g->votes);
+	if (g->risk != RISK_LOW)
+		(void)change_text(a, o, "risk", str_of(risk_name(g->risk)));
+	if (g->effect != OP_READ)
+		(void)change_text(a, o, "effect", str_of(effect_name(g->effect)));
+	if (g->production)
+		add_bool(a, o, "production", true);
+	if (g->tool_count)
+		json_add_member(o, STR("tools"), change_strings(a, g->tools, g->tool_count));
+	return o;
+}
+
+static struct json *
+describe_groups(struct arena *a, const struct policy_rules *r)
+{
+	struct json *list = json_new_array(a);
+
+	for (size_t i = 0; i < r->group_count; i++)
+		json_add_item(list, describe_group(a, &r->groups[i]));
+	return list;
 }
 
 /* All of it, defaults written out. */
@@ -47,6 +76,7 @@ describe(struct arena *a, const struct policy_rules *r)
 	add_bool(a, o, "gdpr", r->gdpr);
 	add_bool(a, o, "hipaa", r->hipaa);
 	json_add_member(o, STR("allowListed"), change_strings(a, r->allow_listed, r->allow_listed_count));
+	json_add_member(o, STR("groups"), describe_groups(a, r));
 	return o;
 }
 
@@ -93,6 +123,26 @@ read_policy(struct ctx *cx, const struct json *policy, struct policy_rules *out)
 	return s;
 }
 
+/* A team that is not there, or has fewer people than are asked for, could never agree. */
+static status
+check_groups(struct ctx *cx, const struct policy_rules *r)
+{
+	for (size_t i = 0; i < r->group_count; i++) {
+		int64_t people;
+		status s = team_size(cx, r->groups[i].team_id, &people);
+
+		if (s != OK && s != E_NOT_FOUND)
+			return s;
+		if (s == OK && people >= r->groups[i].votes)
+			continue;
+		ctx_clear(cx);
+		fail_issue(cx, arena_printf(cx->arena, "/policy/groups/%zu", i),
+			s == OK ? STR("asks for more people than the team has") : STR("is no team"));
+		return fail(cx, E_INVALID, "a group must be a team with enough people");
+	}
+	return OK;
+}
+
 static status
 run_put(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -105,6 +155,7 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 	if (p->policy_version && p->policy_version != was.version)
 		return fail(cx, E_CONFLICT, "the policy has been changed meanwhile; look again");
 	TRY(read_policy(cx, p->policy, &now));
+	TRY(check_groups(cx, &now));
 	now.version = was.version + 1;
 	json_add_member(doc, STR("policy"), describe(cx->arena, &now));
 	TRY(json_text(cx, doc, &text));

@@ -2,6 +2,7 @@
 #include "core/people/team.h"
 
 #include "base/limits.h"
+#include "core/gate/settings.h"
 #include "core/id.h"
 #include "core/people/change.h"
 #include "db/db.h"
@@ -93,6 +94,30 @@ load(struct ctx *cx, str id, struct team *out)
 	status s = db_one(cx, SQL_TEAM_GET, team_row, out, TEXT(cx->caller->org_id), TEXT(id));
 
 	return s == E_NOT_FOUND ? fail(cx, E_NOT_FOUND, "there is no team with this id") : s;
+}
+
+status
+team_name(struct ctx *cx, str org_id, str team_id, str *out_name)
+{
+	struct team t = { 0 };
+	status s = db_one(cx, SQL_TEAM_GET, team_row, &t, TEXT(org_id), TEXT(team_id));
+
+	if (s != E_NOT_FOUND)
+		TRY(s);
+	*out_name = t.name;
+	return OK;
+}
+
+status
+team_size(struct ctx *cx, str team_id, int64_t *out_people)
+{
+	struct count_row people;
+	struct team t;
+
+	TRY(load(cx, team_id, &t));
+	TRY(db_one(cx, SQL_TEAM_SIZE, count_row, &people, TEXT(cx->caller->org_id), TEXT(team_id)));
+	*out_people = people.count;
+	return OK;
 }
 
 struct person_row {
@@ -273,6 +298,20 @@ run_get(struct ctx *cx, const void *in, struct json_out *out)
 	return answer(cx, &t, out);
 }
 
+/* What policy asks for must be there to be asked. */
+static status
+check_unasked(struct ctx *cx, const struct team *t)
+{
+	struct policy_rules rules;
+
+	TRY(policy_rules_load(cx, cx->caller->org_id, &rules));
+	for (size_t i = 0; i < rules.group_count; i++)
+		if (str_eq(rules.groups[i].team_id, t->id))
+			return fail(cx, E_REFERENCED,
+				"policy asks this team for its votes; change the settings first");
+	return OK;
+}
+
 static status
 run_delete(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -280,6 +319,7 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 	struct team t;
 
 	TRY(load(cx, ((const struct id_in *)in)->id, &t));
+	TRY(check_unasked(cx, &t));
 	TRY(answer(cx, &t, out)); /* what it was */
 	TRY(db_run(cx, SQL_TEAM_CLEAR_MEMBERS, TEXT(org_id), TEXT(t.id)));
 	TRY(db_run(cx, SQL_TEAM_CLEAR_GRANTS, TEXT(org_id), TEXT(t.id)));
@@ -370,7 +410,7 @@ const struct op team_ops[] = {
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
 		.out = team_out,
-		.errors = OP_ERRORS(E_NOT_FOUND),
+		.errors = OP_ERRORS(E_NOT_FOUND, E_REFERENCED),
 		.run = run_delete },
 	{ .name = "team_only",
 		.method = "PUT",

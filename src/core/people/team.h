@@ -20,4 +20,10 @@ extern const struct op team_ops[];
 status team_may(struct ctx *cx, const struct caller *c, str rule, str resource_type, str resource_id,
 	bool *out_may) MUST_USE;
 
+/* Inside tx_run or db_read. Its name, or an empty one where it is not there any more. */
+status team_name(struct ctx *cx, str org_id, str team_id, str *out_name) MUST_USE;
+
+/* The same: how many people it has who are not shut out. E_NOT_FOUND */
+status team_size(struct ctx *cx, str team_id, int64_t *out_people) MUST_USE;
+
 #endif

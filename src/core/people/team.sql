@@ -18,6 +18,11 @@ DELETE FROM team WHERE org_id = $1 AND team_id = $2
 -- name: team_members
 SELECT principal_id FROM team_member WHERE org_id = $1 AND team_id = $2 ORDER BY principal_id
 
+-- name: team_size
+SELECT count(m.principal_id) FROM team_member m
+JOIN principal p ON p.org_id = m.org_id AND p.principal_id = m.principal_id
+WHERE m.org_id = $1 AND m.team_id = $2 AND p.disabled_at IS NULL
+
 -- name: team_add_member
 -- People only: an agent has what its person's teams have.
 INSERT INTO team_member (org_id, team_id, principal_id)

@@ -9,11 +9,10 @@
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
+#include "core/proposal/tally.h"
 #include "db/db.h"
 #include "json/canon.h"
 #include "json/out.h"
-
-#include <inttypes.h>
 
 #include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
 
@@ -23,9 +22,7 @@ struct applying {
 	struct caller proposer; /* as they are now */
 	struct json *payload;
 	struct handler_run run;
-	struct vote *votes;
-	size_t vote_count;
-	int64_t valid;
+	struct tally tally;
 	int64_t now_us;
 };
 
@@ -123,10 +120,9 @@ check_votes(struct ctx *cx, struct applying *a)
 	TRY(policy_rules_load(cx, a->p.org_id, &rules));
 	if (rules.version != a->p.policy_version)
 		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
-	TRY(row_votes(cx, &a->p, &a->votes, &a->vote_count, &a->valid));
-	if (a->valid < a->p.votes_needed)
-		return fail(cx, E_APPROVAL, "%" PRId64 " of %" PRId64 " approvals are there", a->valid,
-			a->p.votes_needed);
+	TRY(tally_count(cx, &a->p, &a->tally));
+	if (!a->tally.enough)
+		return fail(cx, E_APPROVAL, "%.*s", STR_ARG(a->tally.missing));
 	/* a right that came back completes the votes without another one being cast */
 	if (a->p.state == PROPOSAL_PENDING)
 		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
@@ -204,9 +200,9 @@ approvers(struct ctx *cx, const struct applying *a, str *out)
 {
 	struct json *list = json_new_array(cx->arena);
 
-	for (size_t i = 0; i < a->vote_count; i++)
-		if (a->votes[i].counts)
-			json_add_item(list, json_new_string(cx->arena, a->votes[i].person_id));
+	for (size_t i = 0; i < a->tally.count; i++)
+		if (a->tally.votes[i].counts)
+			json_add_item(list, json_new_string(cx->arena, a->tally.votes[i].person_id));
 	return json_text(cx, list, out);
 }
 

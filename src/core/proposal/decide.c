@@ -6,6 +6,7 @@
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
+#include "core/proposal/tally.h"
 #include "db/db.h"
 
 /* --- who may --- */
@@ -119,35 +120,23 @@ cast(struct ctx *cx, struct proposal *p, str view_hash, const char *decision, st
 	return OK;
 }
 
-static status
-has_enough(struct ctx *cx, const struct proposal *p, bool *out)
-{
-	struct vote *votes;
-	size_t count;
-	int64_t valid;
-
-	TRY(row_votes(cx, p, &votes, &count, &valid));
-	*out = valid >= p->votes_needed;
-	return OK;
-}
-
 /* What is approved takes a vote only in place of one that no longer counts (AP-4). */
 static status
 check_missing(struct ctx *cx, const struct proposal *p)
 {
-	bool enough = false;
+	struct tally t = { 0 };
 
 	if (p->state == PROPOSAL_APPROVED)
-		TRY(has_enough(cx, p, &enough));
-	return enough ? fail(cx, E_CONFLICT, "it is approved already: no vote is missing") : OK;
+		TRY(tally_count(cx, p, &t));
+	return t.enough ? fail(cx, E_CONFLICT, "it is approved already: no vote is missing") : OK;
 }
 
 status
 proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 {
 	struct proposal p;
+	struct tally t;
 	struct vote v;
-	bool enough;
 
 	TRY(find(cx, id, &p));
 	TRY(check_vote(cx, &p, view_hash, true));
@@ -155,10 +144,10 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
 	if (FAULT_FAILS(vote_after_store))
 		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
-	TRY(has_enough(cx, &p, &enough));
-	if (p.state == PROPOSAL_PENDING && enough)
+	TRY(tally_count(cx, &p, &t));
+	if (p.state == PROPOSAL_PENDING && t.enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
-	if (p.state == PROPOSAL_APPROVED && !enough)
+	if (p.state == PROPOSAL_APPROVED && !t.enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_RECOUNT));
 	if (FAULT_FAILS(vote_after_step))
 		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");

@@ -5,6 +5,7 @@
 #include "core/gate/settings.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
+#include "core/proposal/tally.h"
 #include "core/card/visible.h"
 #include "db/db.h"
 
@@ -25,7 +26,7 @@ static const struct field explain_in[] = {
 
 struct explain_out {
 	str verdict, permission_status;
-	struct json *risk, *reasons;
+	struct json *risk, *reasons, *groups;
 	int64_t votes, policy_version;
 	bool four_eyes, stored, has_verb;
 };
@@ -36,6 +37,8 @@ static const struct field explain_out[] = {
 	FIELD_JSON(struct explain_out, reasons, .need = true, .doc = "Every rule that applies, in words."),
 	FIELD_JSON(struct explain_out, risk, .need = true, .doc = "The level and what raised it."),
 	FIELD_INT(struct explain_out, votes, .need = true, .doc = "How many people must agree."),
+	FIELD_JSON(struct explain_out, groups, .need = true,
+		.doc = "The teams of whom so many must be among them: {teamId, team, votes}."),
 	FIELD_BOOL(struct explain_out, four_eyes, .need = true,
 		.doc = "The person it is proposed for cannot be one of them."),
 	FIELD_TEXT(struct explain_out, permission_status, .need = true, .doc = "The tool's tier for them."),
@@ -134,6 +137,7 @@ run_explain(struct ctx *cx, const void *in, struct json_out *out)
 	struct policy_rules rules;
 	struct policy_facts facts;
 	struct policy_decision d;
+	struct json *groups;
 
 	if (i->principal_id.len && !str_eq(i->principal_id, who->principal_id)) {
 		TRY(load_subject(cx, i->principal_id, &other));
@@ -142,6 +146,7 @@ run_explain(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(policy_rules_load(cx, cx->caller->org_id, &rules));
 	TRY(gather(cx, i, who, &facts));
 	policy_decide(&rules, &facts, &d);
+	TRY(tally_approvers(cx, cx->caller->org_id, &d, &groups));
 	json_out_str(out, "verdict", str_of(verdicts[d.verdict]));
 	out_reasons(out, d.reasons);
 	json_out_object(out, "risk");
@@ -149,6 +154,7 @@ run_explain(struct ctx *cx, const void *in, struct json_out *out)
 	out_reasons(out, d.risk_reasons);
 	json_out_end(out);
 	json_out_int(out, "votes", d.votes);
+	json_out_value(out, "groups", groups ? groups : json_new_array(cx->arena));
 	json_out_bool(out, "fourEyes", d.four_eyes);
 	json_out_str(out, "permissionStatus", str_of(tier_name(facts.tier)));
 	json_out_bool(out, "stored", facts.tier_stored);

@@ -4,7 +4,7 @@
 #include "core/ident/caller.h"
 #include "db/db.h"
 
-#include "core/proposal/handler.sql.h" /* SQL_HANDLER_*, generated from handler.sql */
+#include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
 
 status
 handler_run(struct ctx *cx, void *arg)
@@ -49,7 +49,7 @@ status
 handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate)
 {
 	struct environment_row row = { .production = true, .gate = true };
-	status s = db_one(cx, SQL_HANDLER_ENVIRONMENT, environment_row, &row, TEXT(cx->caller->org_id),
+	status s = db_one(cx, SQL_PROPOSAL_ENVIRONMENT, environment_row, &row, TEXT(cx->caller->org_id),
 		TEXT(environment_id));
 
 	if (s != E_NOT_FOUND)

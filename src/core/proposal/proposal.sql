@@ -64,8 +64,16 @@ SELECT domain FROM principal WHERE org_id = $1 AND principal_id = $2
 INSERT INTO vote (org_id, proposal_id, person_id, decision, reason, view_hash, via_token, voted_at, mac)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
+-- name: proposal_voter_teams
+SELECT m.team_id, m.principal_id
+FROM vote v JOIN team_member m ON m.org_id = v.org_id AND m.principal_id = v.person_id
+WHERE v.org_id = $1 AND v.proposal_id = $2
+
 -- name: proposal_votes
 SELECT v.person_id, p.name, v.decision, v.reason, v.view_hash, v.via_token, v.voted_at, v.mac,
 	CASE WHEN p.disabled_at IS NULL THEN 0 ELSE 1 END
 FROM vote v JOIN principal p ON p.org_id = v.org_id AND p.principal_id = v.person_id
 WHERE v.org_id = $1 AND v.proposal_id = $2 ORDER BY v.voted_at, v.person_id
+
+-- name: proposal_environment
+SELECT production, approval_gate FROM environment WHERE org_id = $1 AND environment_id = $2

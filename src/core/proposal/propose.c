@@ -12,6 +12,7 @@
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
+#include "core/proposal/tally.h"
 #include "db/db.h"
 #include "json/canon.h"
 
@@ -170,6 +171,7 @@ make_card(struct ctx *cx, struct making *m)
 	decide(cx, m, card_deceives(cx, &asked, seen), production, gate);
 	if (m->decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, m);
+	TRY(tally_approvers(cx, m->p.org_id, &m->decision, &asked.approvers));
 	TRY(card_make(cx, &asked, seen, &m->card));
 	m->p.card = m->card.text;
 	m->p.view_hash = m->card.view_hash;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
+#include "core/proposal/tally.h"
 #include "db/db.h"
 #include "json/bind.h"
 
@@ -302,7 +303,7 @@ const struct field wire_out[] = {
 	FIELD_JSON(struct answer, diff, .doc = "What an update changes, field by field."),
 	FIELD_JSON(struct answer, risk, .need = true, .doc = "Its level and the reasons."),
 	FIELD_JSON(struct answer, approvals, .need = true,
-		.doc = "How many are needed and there, and every vote."),
+		.doc = "How many are needed and there, of which teams, what is missing, and every vote."),
 	FIELD_JSON(struct answer, proposer, .need = true, .doc = "Who asked, and for whom."),
 	FIELD_TEXT(struct answer, created_at, .need = true, .doc = "When it was proposed."),
 	FIELD_TEXT(
@@ -347,21 +348,37 @@ out_vote(const struct vote *v, struct json_out *o)
 	json_out_end(o);
 }
 
+static void
+out_groups(const struct tally *t, struct json_out *o)
+{
+	json_out_array(o, "groups");
+	for (size_t i = 0; i < t->group_count; i++) {
+		json_out_object(o, NULL);
+		json_out_str(o, "teamId", t->groups[i].team_id);
+		json_out_str(o, "team", t->groups[i].team);
+		json_out_int(o, "needed", t->groups[i].needed);
+		json_out_int(o, "valid", t->groups[i].valid);
+		json_out_end(o);
+	}
+	json_out_end(o);
+}
+
 static status
 out_approvals(struct ctx *cx, const struct proposal *p, struct json_out *o)
 {
-	struct vote *votes;
-	size_t count;
-	int64_t valid;
+	struct tally t;
 
-	TRY(row_votes(cx, p, &votes, &count, &valid));
+	TRY(tally_count(cx, p, &t));
 	json_out_object(o, "approvals");
 	json_out_int(o, "needed", p->votes_needed);
-	json_out_int(o, "valid", valid);
+	json_out_int(o, "valid", t.valid);
 	json_out_bool(o, "fourEyes", p->four_eyes);
+	out_groups(&t, o);
+	if (t.missing.len && !proposal_is_final(p->state))
+		json_out_str(o, "missing", t.missing);
 	json_out_array(o, "votes");
-	for (size_t i = 0; i < count; i++)
-		out_vote(&votes[i], o);
+	for (size_t i = 0; i < t.count; i++)
+		out_vote(&t.votes[i], o);
 	json_out_end(o);
 	json_out_end(o);
 	return OK;

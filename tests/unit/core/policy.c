@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "core/gate/policy.h"
+#include "core/gate/quorum.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -222,6 +223,184 @@ votes_follow_risk_and_effect(void **state) /* AP-4 */
 	assert_int_equal(d.votes, 4);
 }
 
+/* --- teams (AP-4) --- */
+
+static const struct policy_group two_of_a = { .team_id = { "a", 1 }, .votes = 2 };
+
+static struct policy_decision
+decide_with(struct policy_group g, struct policy_facts f)
+{
+	struct policy_rules r = ordinary;
+	struct policy_decision d;
+
+	r.groups = &g;
+	r.group_count = 1;
+	policy_decide(&r, &f, &d);
+	return d;
+}
+
+static void
+a_team_is_asked_where_all_that_its_rule_says_applies(void **state)
+{
+	static const str other[] = { { "x.other", 7 } }, mine[] = { { "x.other", 7 }, { "x.draft", 7 } };
+	struct policy_facts f = { .tool = &draft,
+		.principal = PRINCIPAL_AGENT,
+		.has_verb = true,
+		.auto_mode = true,
+		.schema_known = true };
+	struct policy_group g = two_of_a;
+	struct tool destroys = draft, reads = draft;
+
+	(void)state;
+	assert_int_equal(verdict_of(&ordinary, f), VERDICT_RUN);
+	assert_int_equal(decide_with(g, f).verdict, VERDICT_ASK); /* nothing else asks: the team does */
+	assert_int_equal(decide_with(g, f).votes, 2);
+	assert_str(decide_with(g, f).groups[0].team_id, "a");
+	g.risk = RISK_MEDIUM;
+	assert_int_equal(decide_with(g, f).verdict, VERDICT_RUN);
+	f.declared = RISK_HIGH;
+	assert_int_equal(decide_with(g, f).group_count, 1);
+	g.effect = OP_DESTRUCTIVE;
+	assert_int_equal(decide_with(g, f).group_count, 0);
+	destroys.effect = OP_DESTRUCTIVE;
+	f.tool = &destroys;
+	assert_int_equal(decide_with(g, f).group_count, 1);
+	g.production = true;
+	assert_int_equal(decide_with(g, f).group_count, 0);
+	f.production = true;
+	assert_int_equal(decide_with(g, f).group_count, 1);
+	g.tools = other;
+	g.tool_count = 1;
+	assert_int_equal(decide_with(g, f).group_count, 0);
+	g.tools = mine;
+	g.tool_count = 2;
+	assert_int_equal(decide_with(g, f).group_count, 1);
+	reads.effect = OP_READ;
+	f.tool = &reads;
+	assert_int_equal(decide_with(two_of_a, f).group_count, 0);
+}
+
+static void
+the_stricter_rule_for_a_team_holds_and_teams_add_up(void **state)
+{
+	struct policy_group groups[] = { two_of_a, { .team_id = STR("b"), .votes = 3 },
+		{ .team_id = STR("a"), .votes = 1 }, { .team_id = STR("b"), .votes = 4 } };
+	struct policy_rules r = ordinary;
+	struct policy_facts f = { .tool = &draft, .principal = PRINCIPAL_AGENT, .schema_known = true };
+	struct policy_decision d;
+
+	(void)state;
+	r.groups = groups;
+	r.group_count = 4;
+	policy_decide(&r, &f, &d);
+	assert_int_equal(d.group_count, 2);
+	assert_int_equal(d.groups[0].votes, 2);
+	assert_int_equal(d.groups[1].votes, 4);
+	assert_int_equal(d.votes, 6);
+	r.votes_low = 9;
+	policy_decide(&r, &f, &d);
+	assert_int_equal(d.votes, 9);
+	f.tool = &(struct tool){ .name = "x.y", .effect = OP_MUTATE, .financial = true };
+	policy_decide(&r, &f, &d);
+	assert_int_equal(d.verdict, VERDICT_REFUSE); /* nobody is asked about what is refused */
+	assert_int_equal(d.group_count, 0);
+}
+
+static void
+asking_is_not_agreeing_for_a_team(void **state)
+{
+	struct policy_facts f = {
+		.tool = &draft, .principal = PRINCIPAL_USER, .has_verb = true, .schema_known = true
+	};
+
+	(void)state;
+	assert_int_equal(decide_with(two_of_a, f).votes, 2); /* without the team: 1 - 1 */
+}
+
+static bool
+met(const struct policy_need *needs, size_t count, const uint32_t *teams, size_t people)
+{
+	struct quorum q = {
+		.votes = 1, .needs = needs, .need_count = count, .teams = teams, .people = people
+	};
+	struct quorum_gap gap;
+
+	return quorum_met(&q, &gap);
+}
+
+/* The plain way: try every seat for every person. seats[i] is base 4: 3 is none. */
+static bool
+met_by_trying(const struct policy_need *needs, const uint32_t *teams, size_t people)
+{
+	unsigned all = 1u << (2 * people);
+
+	for (unsigned way = 0; way < all; way++) {
+		int64_t left[3] = { needs[0].votes, needs[1].votes, needs[2].votes };
+		bool may = true;
+
+		for (size_t i = 0; i < people; i++) {
+			unsigned seat = way >> (2 * i) & 3;
+
+			if (seat == 3)
+				continue;
+			may = may && (teams[i] >> seat & 1);
+			left[seat]--;
+		}
+		if (may && left[0] <= 0 && left[1] <= 0 && left[2] <= 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+a_quorum_is_met_exactly_if_everybody_can_sit_in_one_place(void **state)
+{
+	size_t bad = 0, yes = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 27; n++) {
+		struct policy_need needs[] = { { STR("a"), n % 3 }, { STR("b"), n / 3 % 3 },
+			{ STR("c"), n / 9 } };
+
+		for (unsigned who = 0; who < 8 * 8 * 8 * 8; who++) {
+			uint32_t teams[] = { who & 7, who >> 3 & 7, who >> 6 & 7, who >> 9 & 7 };
+			bool expected = met_by_trying(needs, teams, 4);
+
+			yes += expected;
+			bad += met(needs, 3, teams, 4) != expected;
+		}
+	}
+	assert_int_equal(bad, 0);
+	assert_true(yes > 1000);
+}
+
+static void
+what_is_missing_is_said_as_narrowly_as_possible(void **state)
+{
+	const struct policy_need needs[] = { { STR("a"), 1 }, { STR("b"), 1 } };
+	const uint32_t both[] = { 3, 0 }, only_a[] = { 1, 1 };
+	struct quorum q = { .votes = 3, .needs = needs, .need_count = 2, .teams = only_a, .people = 2 };
+	struct quorum_gap gap;
+
+	(void)state;
+	assert_false(quorum_met(&q, &gap));
+	assert_int_equal(gap.teams, 2); /* of b, one */
+	assert_int_equal(gap.people, 1);
+	q.teams = both;
+	assert_false(quorum_met(&q, &gap));
+	assert_int_equal(gap.teams, 3); /* of a or b: the first is in both, and counts once */
+	q.teams = (const uint32_t[]){ 1, 2 };
+	assert_false(quorum_met(&q, &gap));
+	assert_int_equal(gap.teams, 0); /* of anybody: three are needed */
+	assert_int_equal(gap.people, 1);
+	q.votes = 2;
+	assert_true(quorum_met(&q, &gap));
+	q.people = 0;
+	q.votes = 0;
+	q.need_count = 0;
+	assert_true(quorum_met(&q, &gap));
+}
+
 static void
 names_are_read_back(void **state)
 {
@@ -247,6 +426,11 @@ main(void)
 		cmocka_unit_test(an_override_counts_only_where_the_organization_allows_it),
 		cmocka_unit_test(a_read_that_needs_approval_is_asked_for),
 		cmocka_unit_test(votes_follow_risk_and_effect),
+		cmocka_unit_test(a_team_is_asked_where_all_that_its_rule_says_applies),
+		cmocka_unit_test(the_stricter_rule_for_a_team_holds_and_teams_add_up),
+		cmocka_unit_test(asking_is_not_agreeing_for_a_team),
+		cmocka_unit_test(a_quorum_is_met_exactly_if_everybody_can_sit_in_one_place),
+		cmocka_unit_test(what_is_missing_is_said_as_narrowly_as_possible),
 		cmocka_unit_test(names_are_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,7 +245,11 @@ rules_that_are_none_are_refused(void **state)
 {
 	static const char *const wrong[] = { "[]", "{\"votesLow\":0}", "{\"votesLow\":21}",
 		"{\"votesLow\":\"1\"}", "{\"unknown\":1}", "{\"allowListed\":\"a.b\"}",
-		"{\"allowListed\":[1]}", "{\"allowListed\":{}}", "{\"gdpr\":1}" };
+		"{\"allowListed\":[1]}", "{\"allowListed\":{}}", "{\"gdpr\":1}", "{\"groups\":{}}",
+		"{\"groups\":[1]}", "{\"groups\":[{}]}", "{\"groups\":[{\"teamId\":\"t\",\"votes\":0}]}",
+		"{\"groups\":[{\"teamId\":\"t\",\"risk\":\"no\"}]}",
+		"{\"groups\":[{\"teamId\":\"t\",\"effect\":\"read\"}]}",
+		"{\"groups\":[{\"teamId\":\"t\",\"tools\":[1]}]}", "{\"groups\":[1,1,1,1,1,1,1,1,1]}" };
 	struct policy_rules r;
 
 	(void)state;
