@@ -18,13 +18,16 @@ static const char *const verb_text[] = {
 /*
  * FULL: NORMAL would lose acknowledged commits at power loss. trusted_schema and
  * defensive: a file somebody gave us cannot run functions from its schema. The
- * writer checkpoints by itself, after it has answered (sqlite_writer.c).
+ * writer checkpoints by itself, after it has answered (sqlite_writer.c). temp_store:
+ * what a savepoint needs to undo itself is kept in memory; the default writes it to a
+ * temporary file as soon as a batch has touched sixteen pages, only to delete it.
  */
 static const char settings[] = "PRAGMA synchronous=FULL;"
 			       "PRAGMA foreign_keys=ON;"
 			       "PRAGMA recursive_triggers=ON;"
 			       "PRAGMA trusted_schema=OFF;"
 			       "PRAGMA wal_autocheckpoint=0;"
+			       "PRAGMA temp_store=MEMORY;"
 			       "PRAGMA journal_size_limit=67108864;";
 
 /* Nobody else has the file, so waiting is for recovery and checkpoints of our own connections. */

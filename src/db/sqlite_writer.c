@@ -4,10 +4,10 @@
  *
  *	BEGIN IMMEDIATE; (SAVEPOINT s; function; RELEASE s)*; COMMIT; answer all
  *
- * A batch is what has queued up while the last one was being synced; it never
- * waits for company. A function that fails undoes its own savepoint only. Nobody
- * is answered before COMMIT, not even with a failure: that may rest on what
- * another function of the batch wrote.
+ * A batch is everything that has queued up while the last one was being synced, and
+ * what comes while it is young; it never waits for company. A function that fails undoes its own savepoint
+ *only. Nobody is answered before COMMIT, not even with a failure: that may rest on what another function of
+ *the batch wrote.
  *
  * When a batch breaks (SQLite ended the transaction early, or COMMIT said that
  * nothing was written) its functions run again one by one, so that each gets the
@@ -247,10 +247,13 @@ commit(struct connection *c, struct batch *b)
 	return BROKEN;
 }
 
+/* Who was there when it began is in it, however long that takes: a COMMIT in between would only make them
+ * wait for one more sync. */
 static bool
-wants_more(const struct writer *w, const struct batch *b, int64_t began_us)
+wants_more(const struct writer *w, const struct batch *b, size_t there, int64_t began_us)
 {
-	return b->count < w->batch_max && clock_mono_us() - began_us < LIMIT_TX_BATCH_US;
+	return b->count < w->batch_max &&
+	       (b->count < there || clock_mono_us() - began_us < LIMIT_TX_BATCH_US);
 }
 
 /* Runs what is queued into the open transaction. */
@@ -258,10 +261,11 @@ static enum outcome
 fill(struct writer *w, struct batch *b)
 {
 	struct connection *c = &w->connection;
+	size_t there = (size_t)atomic_load(&w->db->counters.queue_now);
 	int64_t began_us = clock_mono_us();
 	struct job *job;
 
-	while (wants_more(w, b, began_us) && (job = take(w))) {
+	while (wants_more(w, b, there, began_us) && (job = take(w))) {
 		b->jobs[b->count++] = job;
 		if (!run_saved(c, job) || (b->count > 1 && FAULT_FAILS(batch_between)))
 			return BROKEN;

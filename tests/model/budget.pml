@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The budget of one principal between two pods, as src/core/gate/budget.c takes it: CAP slots in the database; a call
- * moves one that is older than the window to its own time, by one statement that skips slots another transaction
- * holds. A transaction reads the clock once, and may be slow after that; a crash or a refusal undoes it.
+ * The budget of one principal between two pods, as src/core/gate/budget.c takes it: slots in the database, of which one
+ * holds two calls and the other one; a call goes into one that has room or is older than the window and moves it to its
+ * own time, by one statement that skips slots another transaction holds. A transaction reads the clock once, and may be
+ * slow after that; a crash or a refusal undoes it.
  */
-#define CAP    2
+#define CAP    3
+#define SLOTS  2
+#define ROOM(i) (2 - (i))
 #define WINDOW 2
 #define TICKS  7
 #define NONE   255
 
 byte now = 1;
-byte taken_at[CAP]; /* 0: long ago. Times begin at WINDOW + 1, so that nothing is negative */
-bool held[CAP];
+byte taken_at[SLOTS]; /* 0: long ago. Times begin at WINDOW + 1, so that nothing is negative */
+byte used[SLOTS];
+bool held[SLOTS];
 byte calls[11];	    /* what really happened: calls by the time they were decided at */
 
-#define FREE(i) (taken_at[i] + WINDOW <= at && !held[i])
+#define OLD(i)	(taken_at[i] + WINDOW <= at)
+#if defined(BUG_SLOT_OF_LATER) /* a slow call joins calls after it, perhaps of the next window */
+#define ROOMY(i) (used[i] < ROOM(i))
+#else
+#define ROOMY(i) (used[i] < ROOM(i) && taken_at[i] <= at)
+#endif
+#define FREE(i) ((OLD(i) || ROOMY(i)) && !held[i])
 #define IN_WINDOW(t) (calls[t] + calls[t + 1])
 
 inline checks() /* every window is WINDOW ticks wide */
@@ -24,12 +34,22 @@ inline checks() /* every window is WINDOW ticks wide */
 		IN_WINDOW(8) <= CAP && IN_WINDOW(9) <= CAP)
 }
 
+inline take(i)
+{
+	slot = i;
+	held[i] = true;
+	before = taken_at[i];
+	used_before = used[i];
+	used[i] = (OLD(i) -> 1 : used[i] + 1);
+	taken_at[i] = at /* the last call of a slot is what it waits for */
+}
+
 proctype Pod()
 {
-	byte at, slot, before;
+	byte at, slot, before, used_before;
 
 again:
-	atomic { at = 0; slot = NONE; before = 0 };
+	atomic { at = 0; slot = NONE; before = 0; used_before = 0 };
 	at = now + WINDOW;
 #if defined(BUG_BUDGET_BY_COUNTING)
 	before = calls[at] + calls[at - 1];
@@ -40,21 +60,21 @@ again:
 	goto again
 #elif defined(BUG_SLOT_WITHOUT_LOCK)
 	if
-	:: taken_at[0] + WINDOW <= at -> slot = 0
-	:: taken_at[1] + WINDOW <= at -> slot = 1
+	:: OLD(0) || ROOMY(0) -> slot = 0
+	:: OLD(1) || ROOMY(1) -> slot = 1
 	:: else -> goto again
 	fi;
-	d_step { taken_at[slot] = at; calls[at]++; checks() };
+	d_step { used[slot] = (OLD(slot) -> 1 : used[slot] + 1); taken_at[slot] = at; calls[at]++; checks() };
 	goto again
 #else
 	if
-	:: atomic { FREE(0) -> slot = 0; held[0] = true; before = taken_at[0]; taken_at[0] = at }
-	:: atomic { FREE(1) -> slot = 1; held[1] = true; before = taken_at[1]; taken_at[1] = at }
+	:: atomic { FREE(0) -> take(0) }
+	:: atomic { FREE(1) -> take(1) }
 	:: else -> goto again /* rate limited */
 	fi;
 	if
 	:: d_step { calls[at]++; checks(); held[slot] = false }		  /* COMMIT */
-	:: d_step { taken_at[slot] = before; held[slot] = false } /* refused later, or a crash */
+	:: d_step { taken_at[slot] = before; used[slot] = used_before; held[slot] = false } /* refused later, or a crash */
 	fi;
 	goto again
 #endif

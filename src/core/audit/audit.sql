@@ -45,16 +45,19 @@ SELECT size, root, edge, signed FROM audit_head WHERE org_id = $1
 UPDATE audit_head SET size = $2, root = $3, edge = $4 WHERE org_id = $1 AND size = $5 AND root = $6
 
 -- name: audit_pending_page
+-- The page first, then its entries: PostgreSQL would rather read the whole log and sort it.
 SELECT e.action, e.actor_id, e.actor_type, e.after_hash, e.agent_id, e.applier_id, e.approvers, e.args_hash, e.at,
 	e.before_hash, e.chat_id, e.decision, e.delegator_id, e.diff_hash, e.entry_id, e.model, e.org_id, e.outcome,
 	e.prompt_hash, e.prompt_version, e.proposal_id, e.provider, e.reason, e.resource_id, e.resource_key,
 	e.resource_type, e.risk, e.subject, e.token_id, e.tool, e.tool_call_id, e.transport, e.version, e.via_token,
 	e.with_override
-FROM audit_pending p JOIN audit_entry e ON e.org_id = p.org_id AND e.entry_id = p.entry_id
-WHERE p.org_id = $1 ORDER BY p.entry_id LIMIT $2
+FROM (SELECT org_id, entry_id FROM audit_pending WHERE org_id = $1 ORDER BY entry_id LIMIT $2) p
+JOIN audit_entry e ON e.org_id = p.org_id AND e.entry_id = p.entry_id ORDER BY p.entry_id
 
 -- name: audit_pending_done
-DELETE FROM audit_pending WHERE org_id = $1 AND entry_id = $2
+-- Those whose leaves have just been written, and no others that may have come meanwhile.
+DELETE FROM audit_pending WHERE org_id = $1 AND entry_id IN (
+	SELECT entry_id FROM audit_leaf WHERE org_id = $1 AND leaf_index >= $2 AND leaf_index < $3)
 
 -- name: audit_leaf_add
 INSERT INTO audit_leaf (org_id, leaf_index, entry_id, hash) VALUES ($1, $2, $3, $4)

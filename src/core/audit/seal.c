@@ -91,15 +91,14 @@ struct batch {
 static status
 append_rows(struct ctx *cx, struct tree_head *head, const struct audit_row *rows, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		int64_t gone;
+	int64_t from = head->size, gone;
 
+	for (size_t i = 0; i < count; i++)
 		TRY(tree_append(cx, head, &rows[i]));
-		TRY(db_run_count(cx, SQL_AUDIT_PENDING_DONE, &gone, TEXT(rows[i].org_id), TEXT(rows[i].id)));
-		if (gone != 1)
-			return fail(
-				cx, E_CONFLICT, "the audit log was sealed by somebody else at the same time");
-	}
+	TRY(db_run_count(
+		cx, SQL_AUDIT_PENDING_DONE, &gone, TEXT(rows[0].org_id), INT(from), INT(head->size)));
+	if (gone != (int64_t)count)
+		return fail(cx, E_CONFLICT, "the audit log was sealed by somebody else at the same time");
 	return OK;
 }
 

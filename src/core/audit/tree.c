@@ -122,11 +122,11 @@ tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *row)
 
 	TRY(audit_row_leaf(cx, row, &data));
 	merkle_leaf(data, &leaf);
-	TRY(db_run(cx, SQL_AUDIT_LEAF_ADD, TEXT(row->org_id), INT(head->size), TEXT(row->id),
+	TRY(db_later(cx, SQL_AUDIT_LEAF_ADD, TEXT(row->org_id), INT(head->size), TEXT(row->id),
 		BLOB(bytes(&leaf, 1))));
 	count = merkle_append(&head->edge, &leaf, done);
 	for (size_t i = 0; i < count; i++)
-		TRY(db_run(cx, SQL_AUDIT_NODE_ADD, TEXT(row->org_id), INT(done[i].last_leaf),
+		TRY(db_later(cx, SQL_AUDIT_NODE_ADD, TEXT(row->org_id), INT(done[i].last_leaf),
 			INT(done[i].level), BLOB(bytes(&done[i].hash, 1))));
 	head->size++;
 	merkle_root(&head->edge, &head->root);

@@ -10,8 +10,8 @@
 #include "core/gate/budget.sql.h" /* SQL_BUDGET_*, generated from budget.sql */
 
 #define WINDOW_US   (60 * SECOND_US)
-#define SLOTS_FIRST 16	/* made at a principal's first call */
-#define SLOTS_MOST  512 /* made in one call */
+#define SLOTS	    INT64_C(128) /* of one principal, at most; above it a slot holds several calls */
+#define SLOTS_FIRST 16		 /* made at a principal's first call */
 
 struct slots_row {
 	int64_t count, oldest;
@@ -22,8 +22,13 @@ static const struct field slots_row[] = {
 	FIELD_END,
 };
 
-/* Slots are made when they are needed, twice as many each time: a cap of 100,000 costs nothing before it is
- * used. */
+static int64_t
+slots_of(const struct caller *c)
+{
+	return c->rate_per_minute < SLOTS ? c->rate_per_minute : SLOTS;
+}
+
+/* Slots are made when they are needed, twice as many each time. */
 static status
 make_slots(struct ctx *cx, const struct caller *c)
 {
@@ -31,10 +36,8 @@ make_slots(struct ctx *cx, const struct caller *c)
 	int64_t want;
 
 	TRY(db_one(cx, SQL_BUDGET_COUNT, slots_row, &have, TEXT(c->org_id), TEXT(c->principal_id)));
-	want = have.count + (have.count < SLOTS_FIRST	      ? SLOTS_FIRST
-				    : have.count > SLOTS_MOST ? SLOTS_MOST
-							      : have.count);
-	for (int64_t slot = have.count; slot < want && slot < c->rate_per_minute; slot++)
+	want = have.count < SLOTS_FIRST ? SLOTS_FIRST : 2 * have.count;
+	for (int64_t slot = have.count; slot < want && slot < slots_of(c); slot++)
 		TRY(db_later(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
 	return OK;
 }
@@ -43,14 +46,23 @@ make_slots(struct ctx *cx, const struct caller *c)
 static status
 take(struct ctx *cx, const struct caller *c, int64_t now_us, struct slots_row *out_used)
 {
-	struct slots_row others;
+	struct slots_row used;
 
 	/* a slot above the cap (it was lowered) is not looked at */
-	TRY(db_one(cx, SQL_BUDGET_TAKE, slots_row, &others, TEXT(c->org_id), TEXT(c->principal_id),
-		INT(now_us), INT(now_us - WINDOW_US), INT(c->rate_per_minute)));
-	out_used->count = others.count + 1;
-	out_used->oldest = others.count ? others.oldest : now_us;
+	TRY(db_one(cx, SQL_BUDGET_TAKE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id), INT(now_us),
+		INT(now_us - WINDOW_US), INT(c->rate_per_minute), INT(slots_of(c))));
+	if (!used.oldest)
+		used.oldest = now_us;
+	*out_used = used;
 	return OK;
+}
+
+static status
+limited(struct ctx *cx, const struct budget *b, int64_t now_us)
+{
+	return fail(cx, E_RATE_LIMITED,
+		"%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s", b->cap,
+		(b->reset_us - now_us + SECOND_US - 1) / SECOND_US);
 }
 
 status
@@ -76,9 +88,6 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 	b.left = b.cap > used.count ? b.cap - used.count : 0;
 	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;
 	*out = b;
-	if (taken != OK)
-		return fail(cx, E_RATE_LIMITED,
-			"%" PRId64 " calls a minute are used up; the next one is free in %" PRId64 " s",
-			b.cap, (b.reset_us - now_us + SECOND_US - 1) / SECOND_US);
-	return OK;
+	/* the principal's calls with other tokens, whose caps are higher, count as well */
+	return taken == OK && used.count <= b.cap ? OK : limited(cx, &b, now_us);
 }

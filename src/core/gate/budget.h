@@ -4,7 +4,10 @@
  *
  * `cap` slots per principal in the shared database; a take moves one slot that is older
  * than the window to now. There is no count to race on, so it is exact over all
- * servers and transports.
+ * servers and transports. A cap above 128 is shared out to 128 slots: a slot then takes
+ * its share of calls and comes free a window after the last of them, so that never more
+ * than the cap are made, a take costs the same whatever the cap, and a caller at the cap
+ * waits less than a hundredth longer than it would have to.
  */
 #ifndef CORE_GATE_BUDGET_H
 #define CORE_GATE_BUDGET_H

@@ -187,7 +187,7 @@ make_card(struct ctx *cx, struct making *m)
 	return OK;
 }
 
-static status /* inside a savepoint: the same key may have come at the same moment */
+static status /* with a key inside a savepoint: the same one may have come at the same moment */
 store(struct ctx *cx, void *arg)
 {
 	struct making *m = arg;
@@ -295,7 +295,7 @@ make(struct ctx *cx, struct making *m, str request_hash)
 	if (FAULT_FAILS(propose_after_dry_run))
 		return fail(cx, E_UNAVAILABLE, "stopped after the dry-run");
 	TRY(make_card(cx, m));
-	return tx_nest(cx, store, m);
+	return m->in->idempotency_key.len ? tx_nest(cx, store, m) : store(cx, m);
 }
 
 /* Behind the gate. */
