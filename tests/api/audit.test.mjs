@@ -63,6 +63,70 @@ describe('audit', () => {
 		assert.equal((await agent.post(`/api/v1/orgs/${slug}/audit/erase`, { subject: 'nobody' })).status, 403);
 	});
 
+	/** The log as a file that is verified against a checkpoint which was kept before, and what it says. */
+	const verified = async (t, kept) => {
+		const dir = await temporaryDirectory(t), file = path.join(dir, 'log.jsonl');
+		const { key } = (await admin.get(`/api/v1/orgs/${slug}/audit/checkpoint`)).json;
+		const { text } = await admin.get(`/api/v1/orgs/${slug}/audit/export`);
+		await writeFile(file, text);
+		await writeFile(path.join(dir, 'kept'), kept);
+		const { code, stdout, stderr } = await run(['audit', 'verify', file, '--key', key, '--checkpoint', path.join(dir, 'kept')]);
+		assert.equal(code, 0, stdout + stderr);
+		return text;
+	};
+	/** A checkpoint that has the newest entry in it. */
+	const sealed = async () => {
+		const newest = (await admin.get(`/api/v1/orgs/${slug}/audit?limit=1`)).json.entries[0].id;
+		return until(async () => {
+			const { status, json } = await admin.get(`/api/v1/orgs/${slug}/audit/${newest}/proof`);
+			return status === 200 && json.checkpoint;
+		}, 'the newest entry to be sealed');
+	};
+	const values = async (id) => (await admin.get(`/api/v1/orgs/${slug}/audit/${id}`)).json.values;
+
+	test('AU-5 what a note said can be erased from the log, with all its versions; the log still verifies', async (t) => {
+		const ask = async (tool, input) => {
+			const { status, json, text } = await admin.post('/api/v1/proposals', { tool, input });
+			assert.equal(status, 201, text);
+			const done = await admin.post(`/api/v1/proposals/${json.proposalId}/apply`);
+			assert.equal(done.json.status, 'applied', done.text);
+			return done.json;
+		};
+		const one = await ask('note.create', { title: 'About Zoe', text: 'she is ill' }), other = await ask('note.create', { title: 'Other', text: 'stays' });
+		const update = await ask('note.update', { id: one.result.id, text: 'she is well' });
+		const entries = [one.appliedAuditId, update.appliedAuditId];
+		assert.equal((await values(entries[0])).after.text, 'she is ill');
+		assert.equal((await values(entries[1])).before.text, 'she is ill');
+		const kept = await sealed();
+		assert.equal((await admin.post(`/api/v1/orgs/${slug}/audit/erase`, { subject: `note:${one.result.id}` })).status, 200);
+		for (const id of entries) assert.deepEqual(await values(id), { state: 'erased' });
+		assert.equal((await values(other.appliedAuditId)).after.text, 'stays', 'nobody else\'s is touched');
+		await sealed();
+		const text = await verified(t, kept);
+		for (const word of ['Zoe', 'she is']) assert.ok(!text.includes(word), `the log never had "${word}"`);
+		assert.equal((await admin.get(`/api/v1/orgs/${slug}/audit?action=subject.erased&resourceId=note:${one.result.id}`)).json.entries.length, 1);
+	});
+
+	test('AU-5 a person\'s name and address can be erased; the log has only their id', async (t) => {
+		const made = (await admin.post('/api/v1/members', { name: 'Zoe Quix', email: 'zoe@quix.example', password: 'correct horse battery', roles: ['observer'] })).json;
+		assert.equal((await admin.patch(`/api/v1/members/${made.id}`, { name: 'Zoe Other' })).status, 200);
+		assert.equal((await admin.patch(`/api/v1/members/${made.id}`, { roles: ['operator'] })).status, 200);
+		assert.equal((await admin.delete(`/api/v1/members/${made.id}`)).status, 200);
+		const { entries } = (await admin.get(`/api/v1/orgs/${slug}/audit?resourceId=${made.id}`)).json;
+		const of = (action) => entries.filter((entry) => entry.action === action);
+		const [created] = of('principal.created'), [roles, renamed] = of('principal.changed');
+		assert.equal((await values(created.id)).after.email, 'zoe@quix.example');
+		assert.equal((await values(renamed.id)).before.name, 'Zoe Quix');
+		const kept = await sealed();
+		assert.equal((await admin.post(`/api/v1/orgs/${slug}/audit/erase`, { subject: made.id })).status, 200);
+		assert.deepEqual([(await values(created.id)).state, (await values(renamed.id)).state], ['erased', 'erased']);
+		assert.deepEqual((await values(roles.id)).after, { roles: ['operator'] }, 'what they might do stays on record');
+		await sealed();
+		const text = await verified(t, kept);
+		for (const word of ['Zoe', 'quix']) assert.ok(!text.includes(word), `the log never had "${word}"`);
+		assert.ok(text.includes(made.id));
+	});
+
 	test('audit_checkpoint, audit_consistency and audit_export agree with each other', async (t) => {
 		// what init recorded is sealed and signed soon after the server has started
 		const checkpoint = await until(async () => {

@@ -35,7 +35,6 @@
 	X(PERMISSION_CHANGED, "permission.changed")                                                          \
 	X(OVERRIDE_CREATED, "override.created")                                                              \
 	X(OVERRIDE_DELETED, "override.deleted")                                                              \
-	X(POLICY_CHANGED, "policy.changed")                                                                  \
 	X(TOOL_EXECUTED, "tool.executed")                                                                    \
 	X(PROPOSAL_CREATED, "proposal.created")                                                              \
 	X(PROPOSAL_APPROVED, "proposal.approved")                                                            \

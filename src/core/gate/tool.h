@@ -37,6 +37,7 @@ struct tool_result {
 	const struct json *after;  /* NULL: deleted */
 	const struct json *value;  /* what the caller gets as result */
 	const struct json *reveal; /* a secret it made: answered to who applies, once, and never stored */
+	str subject;		   /* under whose key the audit keeps before and after; empty: nobody's */
 	int64_t version;	   /* the resource's new version, 0: none */
 };
 

@@ -85,6 +85,29 @@ member_store(struct ctx *cx, const struct member *m, str password_hash)
 	return s;
 }
 
+/* An entry stays for ever, so of a person it has the id and not the name (AU-5). */
+static str
+key_of(const struct member *m)
+{
+	return str_eq(m->kind, STR("user")) ? m->id : m->name;
+}
+
+/* What a person is called lies under a key of their own, which can be destroyed. */
+static status
+record(struct ctx *cx, enum audit_action action, const struct member *m, const struct json *before,
+	const struct json *after)
+{
+	struct audit_entry e = { .action = action,
+		.resource_type = STR("principal"),
+		.resource_id = m->id,
+		.resource_key = key_of(m),
+		.subject = str_eq(m->kind, STR("user")) ? m->id : (str){ 0 },
+		.before = before,
+		.after = after };
+
+	return audit_add(cx, &e, NULL);
+}
+
 status
 member_set_disabled(struct ctx *cx, const struct member *m, bool disabled)
 {
@@ -95,13 +118,13 @@ member_set_disabled(struct ctx *cx, const struct member *m, bool disabled)
 		return OK;
 	if (!disabled) {
 		TRY(db_run(cx, SQL_MEMBER_ENABLE, TEXT(org_id), TEXT(m->id)));
-		return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, m->name, NULL, NULL);
+		return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL, NULL);
 	}
 	TRY(tx_now_us(cx, &now_us));
 	TRY(db_run(cx, SQL_MEMBER_DISABLE, TEXT(org_id), TEXT(m->id), INT(now_us)));
 	TRY(token_revoke_person(cx, org_id, m->id));
 	TRY(member_check_admin(cx));
-	return change_record(cx, AUDIT_PRINCIPAL_DISABLED, "principal", m->id, m->name, NULL, NULL);
+	return change_record(cx, AUDIT_PRINCIPAL_DISABLED, "principal", m->id, key_of(m), NULL, NULL);
 }
 
 status
@@ -119,7 +142,7 @@ member_rename(struct ctx *cx, const struct member *m, str name, str domain)
 	change_text(a, change_text(a, before, "name", m->name), "domain", m->domain);
 	change_text(a, change_text(a, after, "name", name), "domain", domain);
 	TRY(db_run(cx, SQL_MEMBER_RENAME, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(name), TEXT(domain)));
-	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, name, before, after);
+	return record(cx, AUDIT_PRINCIPAL_CHANGED, m, before, after);
 }
 
 struct count_row {
@@ -357,7 +380,7 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	change_text(cx->arena, change_text(cx->arena, after, "name", m.name), "email", m.email);
 	if (c->roles)
 		json_add_member(after, STR("roles"), json_share(cx->arena, c->roles));
-	TRY(change_record(cx, AUDIT_PRINCIPAL_CREATED, "principal", m.id, m.name, NULL, after));
+	TRY(record(cx, AUDIT_PRINCIPAL_CREATED, &m, NULL, after));
 	TRY(answer(cx, m.id, out));
 	if (c->made.len)
 		json_out_str(out, "password", c->made);
@@ -405,7 +428,7 @@ change_roles(struct ctx *cx, const struct member *m, const struct json *wish)
 	TRY(member_check_admin(cx));
 	json_add_member(before, STR("roles"), roles_of(cx->arena, m->id, had, count));
 	json_add_member(after, STR("roles"), json_share(cx->arena, wish));
-	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, m->name, before, after);
+	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), before, after);
 }
 
 /* Whoever sets another's password could become them: only where they hold everything the other does. */
@@ -420,7 +443,7 @@ change_password(struct ctx *cx, const struct member *m, str hash)
 	TRY(caller_may_give(cx, cx->caller, &theirs));
 	TRY(db_run(cx, SQL_MEMBER_SET_PASSWORD, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(hash)));
 	TRY(token_end_sessions(cx, cx->caller->org_id, m->id));
-	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, m->name, NULL,
+	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL,
 		change_text(cx->arena, json_new_object(cx->arena), "password", STR("changed")));
 }
 

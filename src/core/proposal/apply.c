@@ -236,6 +236,7 @@ record(struct ctx *cx, struct applying *a, enum audit_action action, const char 
 		.version = r->version,
 		.before = r->before,
 		.after = r->after,
+		.subject = r->before || r->after ? r->subject : (str){ 0 },
 		.outcome = str_of(outcome) };
 	struct audit_entry proposal = change;
 
@@ -246,6 +247,7 @@ record(struct ctx *cx, struct applying *a, enum audit_action action, const char 
 	proposal.resource_type = STR("proposal");
 	proposal.resource_key = proposal.resource_id = a->p.id;
 	proposal.before = proposal.after = NULL;
+	proposal.subject = (str){ 0 };
 	proposal.approvers = change.approvers;
 	return audit_add(cx, &proposal, action == AUDIT_PROPOSAL_APPLIED ? NULL : &a->p.applied_audit_id);
 }

@@ -85,7 +85,8 @@ about(struct ctx *cx, const struct note *n, const char *what)
 		.resource_type = STR("note"),
 		.resource_key = n->id,
 		.resource_id = n->id,
-		.affected = STR("1 note") };
+		.affected = STR("1 note"),
+		.subject = arena_printf(cx->arena, "note:%.*s", STR_ARG(n->id)) };
 }
 
 /* --- reading --- */
