@@ -6,6 +6,7 @@
 #include "base/limits.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *const level_names[] = {
@@ -51,6 +52,30 @@ add_quoted(struct buf *b, str s)
 	buf_add_char(b, '"');
 }
 
+static bool
+is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* What stands behind cs_<kind>_ is starred out: a token that somebody has put into a path by mistake. */
+static void
+hide_secrets(char *p, size_t len)
+{
+	for (size_t i = 0; i + 3 < len; i++) {
+		size_t at = i + 3;
+
+		if (memcmp(p + i, "cs_", 3) != 0)
+			continue;
+		while (at < len && is_word(p[at]))
+			at++;
+		if (at == len || p[at] != '_')
+			continue;
+		for (at++; at < len && (is_word(p[at]) || p[at] == '_'); at++)
+			p[at] = '*';
+	}
+}
+
 void
 log_write(enum log_level level, const char *event, const struct log_field *fields)
 {
@@ -75,6 +100,7 @@ log_write(enum log_level level, const char *event, const struct log_field *field
 		else
 			add_quoted(&b, f->text);
 	}
+	hide_secrets(b.ptr, b.len);
 	/* a line that was too long is cut, but it is still one line, written by one call */
 	line = arena_printf(&arena, "%.*s\n", STR_ARG(buf_str(&b)));
 	written = write(atomic_load(&target), line.ptr, line.len);

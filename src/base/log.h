@@ -6,7 +6,8 @@
  *
  * A value with a space, a quote, '=' or a control character is quoted and
  * escaped, so one event is always one line. Secrets (tokens, passwords, bodies,
- * query strings) are never given to it: the caller chooses the fields.
+ * query strings) are never given to it: the caller chooses the fields. A token of
+ * ours that comes with a path all the same is starred out.
  * Library code does not log; an error is logged once, where it becomes an answer.
  */
 #ifndef BASE_LOG_H

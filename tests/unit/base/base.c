@@ -397,6 +397,27 @@ an_event_is_one_line_whatever_is_in_it(void **state)
 }
 
 static void
+a_token_in_a_path_is_starred_out(void **state)
+{
+	UNIT(u);
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	log_set_fd(ends[1]);
+	clock_freeze(SECOND_US);
+	LOG(LOG_INFO, "a", LOG_STR("path", STR("/x/cs_pat_0Az9/cs_/cs_a/cs_cs_agt_b=")),
+		LOG_STR("end", STR("cs_ses_")));
+	assert_str(logged(&u.arena, ends[0]), "time=1970-01-01T00:00:01.000000Z level=info event=a "
+					      "path=\"/x/cs_pat_****/cs_/cs_a/cs_cs_*****=\" "
+					      "end=cs_ses_\n");
+	clock_release();
+	log_set_fd(STDERR_FILENO);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void
 events_below_the_level_are_dropped(void **state)
 {
 	UNIT(u);
@@ -563,6 +584,7 @@ main(void)
 		cmocka_unit_test(tests_drive_the_clock),
 		cmocka_unit_test(seeded_randomness_repeats_and_real_one_does_not),
 		cmocka_unit_test(an_event_is_one_line_whatever_is_in_it),
+		cmocka_unit_test(a_token_in_a_path_is_starred_out),
 		cmocka_unit_test(events_below_the_level_are_dropped),
 		cmocka_unit_test(a_broken_promise_stops_the_program),
 		cmocka_unit_test(only_a_whole_specification_arms_a_fault),
