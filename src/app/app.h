@@ -20,6 +20,7 @@
 struct event_hub;
 struct feed;
 struct http_server;
+struct oidc;
 struct registry;
 struct sweeper;
 struct tool;
@@ -40,6 +41,7 @@ struct app {
 	struct event_hub *events; /* who wants to hear what happens */
 	struct feed *feed;	  /* sends events to who follows */
 	struct sweeper *sweeper;  /* ends proposals whose time is over */
+	struct oidc *oidc;	  /* the identity provider, or NULL */
 };
 
 /* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */

@@ -312,13 +312,29 @@ read_file(struct ctx *cx, str name, struct config *c)
 
 /* --- all of it --- */
 
+static status
+check_oidc(struct ctx *cx, const struct config *c)
+{
+	if (!c->oidc_issuer.len != !c->oidc_client_id.len)
+		return fail(cx, E_INVALID, "oidc-issuer and oidc-client-id come together; %s is missing",
+			c->oidc_client_id.len ? "oidc-issuer" : "oidc-client-id");
+	if (c->oidc_issuer.len && !c->public_url.len)
+		return fail(cx, E_INVALID,
+			"oidc-issuer needs public-url: the provider sends browsers back there");
+	if (!c->oidc_newcomer_role.len != !c->oidc_newcomer_domains.len)
+		return fail(cx, E_INVALID,
+			"oidc-newcomer-role and oidc-newcomer-domains come together; %s is missing",
+			c->oidc_newcomer_domains.len ? "oidc-newcomer-role" : "oidc-newcomer-domains");
+	return OK;
+}
+
 status
 config_check(struct ctx *cx, const struct config *c)
 {
 	if (!c->tls_certificate.len != !c->tls_key.len)
 		return fail(cx, E_INVALID, "tls-certificate and tls-key come together; %s is missing",
 			c->tls_key.len ? "tls-certificate" : "tls-key");
-	return OK;
+	return check_oidc(cx, c);
 }
 
 status

@@ -6,6 +6,8 @@
 #include "core/audit/audit.h"
 #include "core/document.h"
 #include "core/gate/gate.h"
+#include "core/oidc/account.h"
+#include "core/oidc/oidc.h"
 #include "core/proposal/proposal.h"
 #include "domain/access/access.h"
 #include "domain/note/note.h"
@@ -23,7 +25,9 @@ const struct op *const app_ops[] = {
 	document_ops,
 	setup_ops,
 	session_ops,
+	oidc_ops,
 	member_ops,
+	account_ops,
 	agent_ops,
 	role_ops,
 	token_ops,

@@ -21,6 +21,8 @@
 #include "base/log.h"
 #include "core/event.h"
 #include "core/gate/tool.h"
+#include "core/oidc/oidc.h"
+#include "core/oidc/provider.h"
 #include "core/proposal/sweeper.h"
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
@@ -190,7 +192,12 @@ listen_on(struct ctx *cx)
 		.done = answered,
 	};
 
-	app->base = (struct ctx){ .db = cx->db, .app = app, .tools = app->tools, .events = app->events };
+	app->base = (struct ctx){ .db = cx->db,
+		.app = app,
+		.tools = app->tools,
+		.events = app->events,
+		.oidc = app->oidc,
+		.public_url = c->public_url };
 	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -280,6 +287,24 @@ serve_on(struct ctx *cx)
 	return s;
 }
 
+/* The identity provider of the settings, or NULL. Whether it answers is found out when somebody signs in. */
+static struct oidc *
+provider(struct ctx *cx, const struct config *c)
+{
+	struct oidc_options o = {
+		.issuer = c->oidc_issuer,
+		.client_id = c->oidc_client_id,
+		.client_secret = c->oidc_client_secret,
+		.redirect_uri = arena_printf(cx->arena, "%.*s" OIDC_CALLBACK, STR_ARG(c->public_url)),
+		.ca_file = c->oidc_ca.len ? arena_cstr(cx->arena, c->oidc_ca) : NULL,
+		.newcomer_role = c->oidc_newcomer_role,
+		.newcomer_domains = c->oidc_newcomer_domains,
+		.at_once = (int)(c->workers + 1) / 2,
+	};
+
+	return c->oidc_issuer.len ? oidc_new(&o) : NULL;
+}
+
 static status
 serve(struct ctx *cx)
 {
@@ -287,10 +312,12 @@ serve(struct ctx *cx)
 	status s;
 
 	TRY(registry_new(cx, app_tools, &app->tools));
+	app->oidc = provider(cx, &app->config);
 	app->events = event_hub_new((int)(app->config.workers / 2));
 	s = listen_on(cx);
 	if (s == OK)
 		s = serve_on(cx);
+	oidc_free(app->oidc);
 	event_hub_free(app->events);
 	registry_free(app->tools);
 	return s;
@@ -306,6 +333,7 @@ run_serve(struct ctx *cx, const struct cli_call *call)
 	CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0); /* every thread made from here on inherits it */
 	TRY(check_readable(cx, "tls-certificate", cx->app->config.tls_certificate));
 	TRY(check_readable(cx, "tls-key", cx->app->config.tls_key));
+	TRY(check_readable(cx, "oidc-ca", cx->app->config.oidc_ca));
 	raise_file_limit(&cx->app->config);
 	TRY(store_open(cx, true));
 	s = serve(cx);

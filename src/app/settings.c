@@ -76,6 +76,60 @@ is_server(str text)
 	return scheme && text.len > scheme && text.ptr[scheme] != '/';
 }
 
+/* The host of a URL that is_server takes, without the port and the brackets. */
+static str
+host_of(str url)
+{
+	str rest = str_skip(url, str_starts(url, STR("https://")) ? 8 : 7);
+	bool brackets = str_starts(rest, STR("["));
+
+	rest.len = str_find(rest, '/');
+	if (brackets)
+		rest = str_skip(rest, 1);
+	rest.len = str_find(rest, brackets ? ']' : ':');
+	return rest;
+}
+
+/* TLS, or a server on this machine: cookies and codes travel there. */
+static bool
+is_protected(str url)
+{
+	return is_server(url) && (str_starts(url, STR("https://")) || config_is_loopback(host_of(url)));
+}
+
+static bool
+is_issuer(str text)
+{
+	return !text.len || is_protected(text);
+}
+
+/* https://HOST[:PORT], as browsers write an origin. */
+static bool
+is_origin(str text)
+{
+	str rest = str_skip(text, str_starts(text, STR("https://")) ? 8 : 7);
+
+	return !text.len || (is_protected(text) && (is_host(rest) || is_address(rest)));
+}
+
+/* example.org, example.com */
+static bool
+is_domains(str text)
+{
+	str one, rest = text;
+
+	while (rest.len) {
+		if (!str_cut(rest, ',', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		one = str_trim(one);
+		if (!is_host(one) || one.ptr[0] == '[')
+			return false;
+	}
+	return true;
+}
+
 /* What can stand in a header as one word. */
 static bool
 is_token(str text)
@@ -236,6 +290,69 @@ const struct setting settings[] = {
 		ROW(max_connections_per_address),
 		.min = 1,
 		.max = LIMIT_SETTING_CONNECTIONS,
+		.where = IN_SERVE },
+
+	{ .flag = { "public-url", "URL", "",
+		  "Where people reach this server, https://HOST[:PORT]: for links that leave it, and for the "
+		  "way "
+		  "back from an identity provider. http:// only for a loopback address." },
+		.group = "Network",
+		ROW(public_url),
+		.check = is_origin,
+		.accepts =
+			"https://HOST or https://HOST:PORT (http:// for a loopback address), without a path",
+		.where = IN_SERVE },
+
+	{ .flag = { "oidc-issuer", "URL", "",
+		  "An identity provider at which people sign in (OpenID Connect), by its own exact name. "
+		  "Needs "
+		  "oidc-client-id and public-url; at the provider, register the redirect URI "
+		  "PUBLIC-URL/api/v1/session/oidc/callback." },
+		.group = "Signing in",
+		ROW(oidc_issuer),
+		.check = is_issuer,
+		.accepts = "a URL that begins with https:// (http:// for a loopback address), or nothing",
+		.where = IN_SERVE },
+	{ .flag = { "oidc-client-id", "ID", "", "What the provider calls this server." },
+		.group = "Signing in",
+		ROW(oidc_client_id),
+		.check = is_any,
+		.accepts = "some text, or nothing",
+		.where = IN_SERVE },
+	{ .flag = { "oidc-client-secret", "SECRET", "",
+		  "The secret the provider gave for it; none for a public client. Give it by environment or "
+		  "file: "
+		  "command lines can be seen by others." },
+		.group = "Signing in",
+		ROW(oidc_client_secret),
+		.check = is_any,
+		.accepts = "some text, or nothing",
+		.mask = mask_token,
+		.where = IN_SERVE },
+	{ .flag = { "oidc-ca", "FILE", "",
+		  "Who may have signed the provider's certificate, PEM. Without it, whom the system "
+		  "trusts." },
+		.group = "Signing in",
+		ROW(oidc_ca),
+		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
+		.where = IN_SERVE },
+	{ .flag = { "oidc-newcomer-role", "ROLE", "",
+		  "The role of people who sign in at the provider and whom nobody has added, where their "
+		  "verified "
+		  "address is of oidc-newcomer-domains; never admin. Without it they are refused." },
+		.group = "Signing in",
+		ROW(oidc_newcomer_role),
+		.check = is_any,
+		.accepts = "the name of a role, or nothing",
+		.where = IN_SERVE },
+	{ .flag = { "oidc-newcomer-domains", "DOMAINS", "",
+		  "Domains of e-mail addresses, separated by commas; example.org does not include its "
+		  "subdomains." },
+		.group = "Signing in",
+		ROW(oidc_newcomer_domains),
+		.check = is_domains,
+		.accepts = "domains separated by commas, such as example.org,example.com",
 		.where = IN_SERVE },
 
 	{ .flag = { "workers", "N", "8", "Threads that run what needs the database." },

@@ -53,6 +53,13 @@ ctx_header(struct ctx *cx, const char *name, str value)
 }
 
 void
+ctx_header_add(struct ctx *cx, const char *name, str value)
+{
+	CHECK(cx->header_count < CTX_HEADERS);
+	cx->headers[cx->header_count++] = (struct answer_header){ name, value };
+}
+
+void
 ctx_clear(struct ctx *cx)
 {
 	cx->error = (struct error){ .code = OK };

@@ -19,6 +19,7 @@ struct db;
 struct event_hub;
 struct feed;
 struct keys;
+struct oidc;
 struct registry;
 struct tx;
 
@@ -54,6 +55,8 @@ struct ctx {
 	const struct registry *tools;	     /* what can be asked for */
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
+	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
+	str public_url;			     /* where people reach us, "https://host", or empty */
 	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
@@ -81,6 +84,9 @@ void fail_issue(struct ctx *cx, str path, str message);
 
 /* Adds a header to the answer; one of the same name is replaced. Never text that somebody else wrote. */
 void ctx_header(struct ctx *cx, const char *name, str value);
+
+/* The same, beside those of its name: for the second cookie. */
+void ctx_header_add(struct ctx *cx, const char *name, str value);
 
 /* After fail: details for a program, the text of a JSON object. The next fail forgets them. */
 void fail_details(struct ctx *cx, str object);

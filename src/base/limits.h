@@ -50,7 +50,8 @@
 
 /* --- HTTP, as a client --- */
 #define LIMIT_CLIENT_CONNECT_MS 5000
-#define LIMIT_CLIENT_MS		60000 /* longer than any answer of ours takes */
+#define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
+#define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
 
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
@@ -115,6 +116,23 @@
 #define LIMIT_ROLES	   50u		      /* of one person */
 #define LIMIT_TEAM	   1000u	      /* people, or grants, of one team */
 #define LIMIT_PAGE	   200		      /* rows of one page */
+
+/* --- identity providers (OIDC) --- */
+#define LIMIT_OIDC_MS	  8000	       /* one answer of theirs: a person waits, and so does a worker */
+#define LIMIT_OIDC_ANSWER (256u * KIB) /* their keys, with certificates, have a tenth */
+#define LIMIT_OIDC_KEYS	  50u	       /* of one provider: some announce a dozen */
+#define LIMIT_OIDC_CACHE_US                                                                                  \
+	INT64_C(3600000000)			/* what they say of themselves is asked again after an hour  \
+						 */
+#define LIMIT_OIDC_AGAIN_US  INT64_C(60000000)	/* for a key we do not know, at most once a minute */
+#define LIMIT_OIDC_FLOW_US   INT64_C(600000000) /* ten minutes to sign in there and come back */
+#define LIMIT_OIDC_SKEW_US   INT64_C(60000000)	/* how far their clock may be off */
+#define LIMIT_OIDC_CODE	     (4u * KIB)		/* a code: theirs are up to 2 KiB */
+#define LIMIT_OIDC_SUBJECT   255u		/* OpenID Connect Core, section 2 */
+#define LIMIT_OIDC_RETURN    1000u		/* where to go on: it travels in a cookie of 4 KiB */
+#define LIMIT_JWT	     (64u * KIB)	/* an ID token; those with many groups have a quarter */
+#define LIMIT_RSA_BITS	     8192		/* a larger key costs more time than it is worth ... */
+#define LIMIT_RSA_LEAST_BITS 2048		/* ... and a smaller one is worth nothing */
 
 /* --- tools --- */
 #define LIMIT_EVENT_POLL_US INT64_C(500000)  /* another server's hint may never come */

@@ -65,6 +65,7 @@ struct op {
 	bool streams; /* the answer goes on: run says whether it may begin, events follow (text/event-stream)
 		       */
 	bool whole_body; /* the body is not read member by member: it is the JSON field of in */
+	bool open_query; /* parameters it does not know are left alone: somebody else writes the address */
 	/*
 	 * After run failed with s, or its input could not be read (in is NULL), and all was undone: what must
 	 * be kept nevertheless (the budget, a record of the attempt), as the caller, in a transaction of its

@@ -42,7 +42,8 @@ check(struct ctx *cx, const struct http_client_request *r)
 	if ((!str_starts(r->url, STR("http://")) && !str_starts(r->url, STR("https://"))) ||
 		!is_word(r->url) || r->url.len > LIMIT_HTTP_TARGET)
 		return fail(cx, E_INVALID, "the address of a server begins with http:// or https://");
-	if (!is_word(r->bearer) || r->bearer.len > LIMIT_SETTING_BYTES)
+	if (!is_word(r->bearer) || r->bearer.len > LIMIT_CLIENT_CREDENTIAL || !is_word(r->basic) ||
+		r->basic.len > LIMIT_CLIENT_CREDENTIAL)
 		return fail(cx, E_INVALID, "the token is not one"); /* never repeated: it may be a secret */
 	return OK;
 }
@@ -62,10 +63,14 @@ set_headers(struct ctx *cx, CURL *curl, const struct http_client_request *r, str
 	add_header(list, "Accept: application/json");
 	add_header(list, "Expect:"); /* no waiting for 100 Continue */
 	if (r->body.len)
-		add_header(list, "Content-Type: application/json");
+		add_header(list,
+			arena_printf(cx->arena, "Content-Type: %s", r->type ? r->type : "application/json")
+				.ptr);
 	if (r->bearer.len)
 		add_header(
 			list, arena_printf(cx->arena, "Authorization: Bearer %.*s", STR_ARG(r->bearer)).ptr);
+	if (r->basic.len)
+		add_header(list, arena_printf(cx->arena, "Authorization: Basic %.*s", STR_ARG(r->basic)).ptr);
 	SET(curl, CURLOPT_HTTPHEADER, *list);
 }
 

@@ -16,7 +16,9 @@ struct http_client_request {
 	const char *method;  /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
 	str url;	     /* http:// or https://, escaped already */
 	str bearer;	     /* empty: none */
-	str body;	     /* a JSON document; empty: none */
+	str basic;	     /* instead: user and password, as Basic wants them (base64); empty: none */
+	str body;	     /* empty: none */
+	const char *type;    /* of the body; NULL: application/json */
 	const char *ca_file; /* PEM: who may sign certificates; NULL: whom the system trusts */
 	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
 	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */

@@ -23,6 +23,7 @@ struct credential {
 	str bearer;	       /* "cs_…", without "Bearer " */
 	str session;	       /* the cookie's value */
 	str csrf;	       /* the header that goes with a session */
+	str flow;	       /* the cookie of a sign-in that is on its way (core/oidc) */
 	str peer;	       /* the client's address, for CIDR lists */
 	const char *transport; /* "rest", "mcp", "chat", "cli" */
 	bool same_origin;      /* Sec-Fetch-Site or Origin says so */

@@ -86,7 +86,7 @@ struct sign_in {
 	struct tries tries;
 	int64_t now_us;
 	struct person person; /* all empty: nobody */
-	str secret, csrf;
+	struct session_start start;
 };
 
 static str
@@ -130,8 +130,8 @@ refuse_wrong(struct ctx *cx)
 	return fail(cx, E_UNAUTHENTICATED, "this address and this password do not belong together");
 }
 
-static status
-record(struct ctx *cx, const struct person *p, enum audit_action action, str session_id)
+status
+session_record(struct ctx *cx, const struct session_person *p, const struct audit_entry *e)
 {
 	struct caller *them = ARENA_NEW(cx->arena, struct caller);
 	status s;
@@ -141,22 +141,48 @@ record(struct ctx *cx, const struct person *p, enum audit_action action, str ses
 		.kind = PRINCIPAL_USER,
 		.principal_id = p->principal_id,
 		.name = p->name,
-		.session_id = session_id,
 		.transport = cx->credential ? cx->credential->transport : "rest" };
+	if (str_eq(e->resource_type, STR("session")))
+		them->session_id = e->resource_id;
 	cx->caller = them;
-	s = audit_add(cx,
-		&(struct audit_entry){
-			.action = action, .resource_type = STR("session"), .resource_id = session_id },
-		NULL);
+	s = audit_add(cx, e, NULL);
 	cx->caller = NULL;
 	return s;
+}
+
+status
+session_begin(struct ctx *cx, const struct session_person *p, struct session_start *start)
+{
+	str old = cx->credential ? cx->credential->session : (str){ 0 }, id;
+	struct audit_entry entry = {
+		.action = AUDIT_SIGNED_IN, .resource_type = STR("session"), .reason = start->how
+	};
+
+	TRY(tx_now_us(cx, &start->now_us));
+	id = entry.resource_id = id_at(cx->arena, start->now_us);
+	if (old.len)
+		TRY(db_run(cx, SQL_SESSION_END_BY_HASH, TEXT(p->org_id), TEXT(secret_hash(cx->arena, old)),
+			INT(start->now_us)));
+	if (start->old_hash.len)
+		TRY(db_run(cx, SQL_SESSION_END_BY_HASH, TEXT(p->org_id), TEXT(start->old_hash),
+			INT(start->now_us)));
+	TRY(db_run(cx, SQL_SESSION_ADD, TEXT(p->org_id), TEXT(id),
+		TEXT(secret_hash(cx->arena, start->secret)),
+		TEXT(secret_hash(cx->arena, session_csrf(cx->arena, start->secret))), TEXT(p->principal_id),
+		INT(start->now_us)));
+	return session_record(cx, p, &entry);
+}
+
+void
+session_cookie(struct ctx *cx, const struct session_start *start)
+{
+	set_cookie(cx, start->secret, LIMIT_SESSION_US / SECOND_US);
 }
 
 static status /* the person may have been disabled, or have changed the password, since it was checked */
 start_tx(struct ctx *cx, void *arg)
 {
 	struct sign_in *s = arg;
-	str old = cx->credential ? cx->credential->session : (str){ 0 }, id;
 	struct person now;
 	status found = db_one(cx, SQL_SESSION_PERSON, person_row, &now, TEXT(s->email), TEXT(s->in->org));
 
@@ -165,15 +191,9 @@ start_tx(struct ctx *cx, void *arg)
 	TRY(found);
 	if (!str_eq(now.principal_id, s->person.principal_id) || !str_eq(now.password, s->person.password))
 		return refuse_wrong(cx);
-	TRY(tx_now_us(cx, &s->now_us));
-	id = id_at(cx->arena, s->now_us);
 	TRY(db_run(cx, SQL_SESSION_FORGET, TEXT(s->who)));
-	if (old.len)
-		TRY(db_run(cx, SQL_SESSION_END_BY_HASH, TEXT(now.org_id), TEXT(secret_hash(cx->arena, old)),
-			INT(s->now_us)));
-	TRY(db_run(cx, SQL_SESSION_ADD, TEXT(now.org_id), TEXT(id), TEXT(secret_hash(cx->arena, s->secret)),
-		TEXT(secret_hash(cx->arena, s->csrf)), TEXT(now.principal_id), INT(s->now_us)));
-	return record(cx, &now, AUDIT_SIGNED_IN, id);
+	return session_begin(
+		cx, &(struct session_person){ now.org_id, now.slug, now.principal_id, now.name }, &s->start);
 }
 
 static status
@@ -190,16 +210,15 @@ run_sign_in(struct ctx *cx, const void *in, struct json_out *out)
 		return refuse_more(cx, &s);
 	if (!password_matches(s.in->password, s.person.password))
 		return refuse_wrong(cx);
-	s.secret = secret_new(cx->arena, SECRET_KIND_SESSION);
-	s.csrf = session_csrf(cx->arena, s.secret);
+	s.start.secret = secret_new(cx->arena, SECRET_KIND_SESSION);
 	TRY(tx_run(cx, start_tx, &s));
-	set_cookie(cx, s.secret, LIMIT_SESSION_US / SECOND_US);
+	session_cookie(cx, &s.start);
 	answer = (struct sign_in_out){ .principal_id = s.person.principal_id,
 		.name = s.person.name,
 		.org_id = s.person.org_id,
 		.org_slug = s.person.slug,
-		.csrf_token = s.csrf,
-		.expires_at = clock_text(cx->arena, s.now_us + LIMIT_SESSION_US) };
+		.csrf_token = session_csrf(cx->arena, s.start.secret),
+		.expires_at = clock_text(cx->arena, s.start.now_us + LIMIT_SESSION_US) };
 	json_out_fields(out, sign_in_out, &answer);
 	return OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session: a person who has signed in with a password (ID-8).
+ * session: a person who has signed in (ID-8), with a password or at an identity provider (core/oidc).
  *
  *	POST /session --> cookie __Host-sid + csrfToken --idle 30 min, 12 h in all, sign-out, disabled-->
  *ended
@@ -14,6 +14,7 @@
 #ifndef CORE_IDENT_SESSION_H
 #define CORE_IDENT_SESSION_H
 
+#include "core/audit/audit.h"
 #include "core/op.h"
 
 #define SESSION_COOKIE "__Host-sid"
@@ -22,5 +23,26 @@ extern const struct op session_ops[];
 
 /* The token that goes with a session's secret. */
 str session_csrf(struct arena *a, str secret);
+
+/* Who signs in; found, and found entitled, in the same transaction. */
+struct session_person {
+	str org_id, slug, principal_id, name;
+};
+
+struct session_start {
+	str secret;   /* a new one, SECRET_KIND_SESSION: made outside the transaction, which may run twice */
+	str old_hash; /* of a session that ends with this, beside the one that came along; may be empty */
+	str how;      /* on the record; empty: by password */
+	int64_t now_us; /* set by session_begin */
+};
+
+/* Inside tx_run: ends the session that came with the request, begins another, and puts it on record. */
+status session_begin(struct ctx *cx, const struct session_person *p, struct session_start *start) MUST_USE;
+
+/* After the commit: the browser gets the secret. */
+void session_cookie(struct ctx *cx, const struct session_start *start);
+
+/* Inside tx_run: an entry in the log of the person's organization, by the person. */
+status session_record(struct ctx *cx, const struct session_person *p, const struct audit_entry *e) MUST_USE;
 
 #endif

@@ -485,7 +485,8 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	if (diff)
 		json_out_value(o, "diff", diff);
 	TRY(out_approvals(cx, p, o));
-	json_out_str(o, "approveUrl", arena_printf(cx->arena, "/proposals/%.*s", STR_ARG(p->id)));
+	json_out_str(o, "approveUrl",
+		arena_printf(cx->arena, "%.*s/proposals/%.*s", STR_ARG(cx->public_url), STR_ARG(p->id)));
 	TRY(out_document(cx, p, card, o));
 	out_outcome(cx, p, o);
 	return OK;

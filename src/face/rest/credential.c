@@ -36,6 +36,9 @@ same_origin(const struct http_exchange *x)
 
 	if (site.len)
 		return str_eq(site, STR("same-origin"));
+	if (x->cx->public_url.len &&
+		str_eq(origin, x->cx->public_url)) /* behind a proxy Host may be another */
+		return true;
 	return str_starts(origin, scheme) &&
 	       str_eq(str_skip(origin, scheme.len), http_header(x, STR("Host")));
 }
@@ -49,6 +52,7 @@ credential_of(const struct http_exchange *x)
 		.bearer = bearer(http_header(x, STR("Authorization"))),
 		.session = cookie(http_header(x, STR("Cookie")), STR(SESSION_COOKIE)),
 		.csrf = http_header(x, STR("X-CSRF-Token")),
+		.flow = cookie(http_header(x, STR("Cookie")), STR(OIDC_COOKIE)),
 		.peer = x->req.peer,
 		.transport = "rest",
 		.same_origin = same_origin(x),

@@ -4,6 +4,7 @@
 #define FACE_REST_CREDENTIAL_H
 
 #include "core/ident/session.h"
+#include "core/oidc/oidc.h"
 #include "core/ident/caller.h"
 #include "http/http.h"
 

@@ -133,6 +133,8 @@ read_query(struct reading *r)
 
 		if (!ok)
 			note(r, name, why_not_decoded(name, value));
+		else if (!f && r->input->op->open_query)
+			continue;
 		else if (!f)
 			note(r, name, unknown_parameter(r));
 		else if (is_repeated(r, name, at))

@@ -275,7 +275,8 @@ add_responses(const struct api *api, struct json *operation, const struct op *op
 
 	success = json_new_object(api->arena);
 	json_add_member(responses, arena_printf(api->arena, "%d", op->success ? op->success : 200), success);
-	add_text(api, success, "description", "Done.");
+	add_text(api, success, "description",
+		op->success == 303 ? "Done; go on where Location says." : "Done.");
 	if (op->out) {
 		schema = field_schema(api->arena, op->out);
 	} else {

@@ -99,6 +99,26 @@ an_answer_is_its_status_and_its_body(void **state)
 }
 
 static void
+a_form_goes_with_its_type_and_a_password(void **state)
+{
+	struct http_client_answer a = { 0 };
+
+	(void)state;
+	UNIT(u);
+	START(f, routes);
+	assert_status(RUN(u, f, a, "/describe", .basic = STR("dTpw")), OK);
+	assert_str(a.body, "Basic dTpw|||");
+	assert_status(http_client_run(&u.cx,
+			      &(struct http_client_request){ .method = "POST",
+				      .url = url(&u, &f, "http", "/describe"),
+				      .type = "application/x-www-form-urlencoded",
+				      .body = STR("a=b") },
+			      &a),
+		OK);
+	assert_int_equal(a.status, 415); /* our own server takes JSON only */
+}
+
+static void
 body_and_token_arrive_as_they_are(void **state)
 {
 	struct http_client_request r = { .bearer = STR("cs_1"), .body = STR("{\"a\": 1.0}") };
@@ -253,6 +273,7 @@ a_token_that_would_end_its_header_is_refused_and_not_repeated(void **state)
 	(void)state;
 	UNIT(u);
 	START(f, routes);
+	assert_status(RUN(u, f, a, "/hello", .basic = STR("geheim\r\nX: y")), E_INVALID);
 	assert_status(RUN(u, f, a, "/hello", .bearer = STR("geheim\r\nX: y")), E_INVALID);
 	assert_null(strstr(arena_cstr(&u.arena, u.cx.error.message), "geheim"));
 }
@@ -358,6 +379,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_its_status_and_its_body),
+		cmocka_unit_test(a_form_goes_with_its_type_and_a_password),
 		cmocka_unit_test(body_and_token_arrive_as_they_are),
 		cmocka_unit_test(redirects_are_not_followed),
 		cmocka_unit_test(the_environment_names_no_proxy),
