@@ -332,13 +332,18 @@ class Maker:
         nobody = ''.join(r.choice('0123456789abcdef') if c in '0123456789abcdef' and i > 14 else c for i, c in enumerate(theirs)) if len(theirs) > 20 else \
             ''.join(r.choice('abcdefghijklmnop') for _ in theirs)
         where[name] = theirs
+        self.rekey(request)
         first = compose(dataclasses.replace(request, notes=['foreign ' + name]), self.port)
         where[name] = nobody
-        for key in ('idempotencyKey', 'idempotency_key'):  # it is another request
-            if isinstance(request.body, dict) and key in request.body:
-                request.body[key] += '-'
+        self.rekey(request)
         second = compose(dataclasses.replace(request, notes=['absent ' + name]), self.port)
         return first, second, theirs, nobody
+
+    def rekey(self, request):
+        """It is not the request that another one was."""
+        for key in ('idempotencyKey', 'idempotency_key'):
+            if isinstance(request.body, dict) and key in request.body:
+                request.body[key] = f'pair-{self.word()}'
 
     def foreign(self, request, name, other):
         if name == 'token':
