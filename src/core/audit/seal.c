@@ -123,7 +123,8 @@ batch_tx(struct ctx *cx, void *arg)
 	return tree_advance(cx, b->org_id, &from, &to);
 }
 
-/* Until nothing is left. What other transactions add meanwhile may wait for the next call. */
+/* Until nothing is left, or so much was done that it is time to sign: where entries come faster than they are
+ * sealed, there would be no checkpoint for as long as that goes on. */
 static status
 seal_pending(struct ctx *cx, str org_id, struct sealed *out)
 {
@@ -138,7 +139,8 @@ seal_pending(struct ctx *cx, str org_id, struct sealed *out)
 		TRY(s);
 		out->entries += b.entries;
 		out->size = b.size;
-	} while (b.entries == LIMIT_AUDIT_BATCH);
+		out->more = b.entries == LIMIT_AUDIT_BATCH;
+	} while (out->more && out->entries < LIMIT_AUDIT_ROUND);
 	return OK;
 }
 

@@ -19,11 +19,12 @@ struct sealed {
 	int64_t size;	 /* of the log */
 	int64_t entries; /* sealed by this call */
 	bool signed_now; /* a new checkpoint is out */
+	bool more;	 /* there may be more to seal: call again at once */
 };
 
 /*
- * Seals what is pending and signs. held_dir: where last checkpoints are kept, a file per organization. Not
- * inside a transaction. Needs cx->keys.
+ * Seals what is pending, at most LIMIT_AUDIT_ROUND entries or a batch more, and signs. held_dir: where last
+ * checkpoints are kept, a file per organization. Not inside a transaction. Needs cx->keys.
  *
  * E_CONFLICT     the tree does not continue the last checkpoint: nothing was signed; the message says how
  * E_UNAVAILABLE  the file cannot be read or written

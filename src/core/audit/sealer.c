@@ -79,6 +79,8 @@ seal_one(struct sealer *s, struct ctx *cx, str org_id, struct sealer_stats *roun
 
 	round->entries += done.entries;
 	round->checkpoints += done.signed_now;
+	if (done.more)
+		sealer_kick(s);
 	if (why == OK)
 		return;
 	round->failures++;

@@ -574,6 +574,66 @@ the_sealer_signs_by_itself(void **state)
 	assert_status(sealer_start(&w->cx, &o, &s), E_UNAVAILABLE);
 }
 
+/* --- how soon: within two seconds of an entry (AU-4) --- */
+
+/* An entry that just misses a round waits one interval and two rounds. */
+_Static_assert(LIMIT_AUDIT_SEAL_MS <= 1000, "a second is left for the rounds themselves");
+
+struct many {
+	int64_t count;
+};
+
+static status
+add_many(struct ctx *cx, void *arg)
+{
+	const struct many *m = arg;
+
+	for (int64_t i = 0; i < m->count; i++)
+		TRY(audit_add(cx, &(struct audit_entry){ .action = AUDIT_REFUSED }, NULL));
+	return OK;
+}
+
+static void
+one_round_signs_for_everything_that_was_there(void **state)
+{
+	struct world *w = *state;
+	struct many few = { 3 }, many = { 2 * LIMIT_AUDIT_BATCH + 1 };
+	struct sealed done = { .size = 0 };
+
+	assert_status(tx_run(&w->cx, add_many, &few), OK);
+	assert_status(audit_seal(&w->cx, w->org, w->held, &done), OK);
+	assert_int_equal(done.size, 3);
+	assert_true(done.signed_now && !done.more);
+	assert_status(tx_run(&w->cx, add_many, &many), OK);
+	assert_status(audit_seal(&w->cx, w->org, w->held, &done), OK);
+	assert_int_equal(
+		done.entries, many.count); /* more than one transaction of the sealer's, one signature */
+	assert_true(done.signed_now && !done.more);
+	assert_status(audit_seal(&w->cx, w->org, w->held, &done), OK);
+	assert_false(done.signed_now || done.more); /* nothing new, nothing signed */
+}
+
+static void
+a_log_that_never_rests_is_signed_all_the_same(void **state)
+{
+	struct world *w = *state;
+	struct sealer_options o = {
+		.db = w->cx.db, .keys = &w->keys, .held_dir = w->held, .interval_ms = 3600 * 1000
+	};
+	struct many many = { LIMIT_AUDIT_ROUND + 1 };
+	struct sealer_stats stats = { .rounds = 0 };
+	struct sealer *s;
+
+	assert_status(tx_run(&w->cx, add_many, &many), OK);
+	assert_status(sealer_start(&w->cx, &o, &s), OK);
+	while (stats.entries < many.count) { /* or for an hour */
+		sealer_stats(s, &stats);
+		(void)sched_yield();
+	}
+	assert_true(stats.checkpoints >= 2); /* one before all were sealed, and on at once without a kick */
+	sealer_stop(s);
+}
+
 /* --- rollback and fork --- */
 
 static void
@@ -1051,6 +1111,8 @@ main(void)
 #endif
 		ON_WORLD(writers_and_sealers_at_once_leave_one_log),
 		ON_WORLD(the_sealer_signs_by_itself),
+		ON_WORLD(one_round_signs_for_everything_that_was_there),
+		ON_WORLD(a_log_that_never_rests_is_signed_all_the_same),
 		ON_WORLD(a_restored_backup_is_noticed_and_never_signed),
 		ON_WORLD(a_refusing_sealer_says_so),
 		ON_WORLD(a_held_checkpoint_that_was_changed_stops_the_signer),
