@@ -43,24 +43,40 @@ static const char css[] =
 "ul { padding-left: 1.25rem; }\n"
 "a { color: var(--link); }\n"
 "a:focus-visible { outline: 3px solid var(--link); outline-offset: 3px; border-radius: 2px; }\n"
-"code { font-size: 0.95em; }\n";
+"code { font-size: 0.95em; overflow-wrap: anywhere; }\n"
+"label { display: block; }\n"
+"input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.4rem; }\n"
+"button { font: inherit; padding: 0.4rem 1.2rem; }\n"
+"dd { margin: 0 0 1rem; }\n";
 /* clang-format on */
 
-static const struct http_file files[] = {
-	{ .path = "", .content_type = "text/html; charset=utf-8", .body = { html, sizeof(html) - 1 } },
-	{ .path = "page.css", .content_type = "text/css; charset=utf-8", .body = { css, sizeof(css) - 1 } },
+static const struct http_file index_page = {
+	.path = "", .content_type = "text/html; charset=utf-8", .body = { html, sizeof(html) - 1 }
 };
+static const struct http_file style = {
+	.path = "page.css", .content_type = "text/css; charset=utf-8", .body = { css, sizeof(css) - 1 }
+};
+
+static status
+route(struct ctx *cx, const char *path, const struct http_file *files, size_t count, struct http_route *out)
+{
+	struct http_files *served;
+
+	TRY(http_files_new(cx, files, count, &served));
+	*out = (struct http_route){
+		.method = HTTP_GET_, .path = path, .handler = http_files_serve, .arg = served
+	};
+	return OK;
+}
 
 status
 page_routes(struct ctx *cx, struct http_route out[PAGE_ROUTES])
 {
-	struct http_files *served;
+	struct http_file *assets = arena_alloc(cx->arena, 2 * sizeof(*assets));
 
-	TRY(http_files_new(cx, files, sizeof(files) / sizeof(files[0]), &served));
-	out[0] = (struct http_route){
-		.method = HTTP_GET_, .path = "/", .handler = http_files_serve, .arg = served
-	};
-	out[1] = out[0];
-	out[1].path = "/assets/{*}";
-	return OK;
+	assets[0] = style;
+	assets[1] = setup_script;
+	TRY(route(cx, "/", &index_page, 1, &out[0]));
+	TRY(route(cx, SETUP_PATH, &setup_page, 1, &out[1]));
+	return route(cx, "/assets/{*}", assets, 2, &out[2]);
 }

@@ -206,13 +206,30 @@ listen_on(struct ctx *cx)
 	return http_server_new(cx, &o, routes, count, &app->server);
 }
 
+/* What stands behind '#' is sent to no server: it gets into no log on the way. */
+static status
+offer_setup(struct ctx *cx, str url, struct buf *b)
+{
+	str secret;
+
+	TRY(setup_offer(cx, &secret));
+	if (secret.len)
+		buf_printf(b,
+			"Nobody has been set up yet. Open this link in a browser; it makes the first admin, "
+			"once, "
+			"within an hour:\n  %.*s" SETUP_PATH "#%.*s\n"
+			"(`countersign init` does the same without a browser, before the start.)\n",
+			STR_ARG(url), STR_ARG(secret));
+	return OK;
+}
+
 static status
 say_ready(struct ctx *cx)
 {
 	const struct app *app = cx->app;
 	struct config_address at = config_listen(&app->config);
 	bool tls = app->config.tls_certificate.len > 0, v6 = str_find(at.host, ':') < at.host.len;
-	str database, url, setup;
+	str database, url;
 	struct buf b;
 
 	TRY(store_describe(cx, &database));
@@ -227,14 +244,7 @@ say_ready(struct ctx *cx)
 				"front,\nor give --tls-certificate and --tls-key.\n"));
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
-	TRY(setup_offer(cx, &setup));
-	if (setup.len)
-		buf_printf(&b,
-			"Nobody has been set up yet. This makes the first admin, once, within an hour; "
-			"choose the "
-			"password:\n  curl %.*s/api/v1/setup -H 'Content-Type: application/json' -d "
-			"'{\"token\":\"%.*s\",\"email\":\"you@example.org\",\"password\":\"\"}'\n",
-			STR_ARG(url), STR_ARG(setup));
+	TRY(offer_setup(cx, app->config.public_url.len ? app->config.public_url : url, &b));
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);

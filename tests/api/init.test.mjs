@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { copyFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import vm from 'node:vm';
 
 import { behindTheBack, freshDatabase, init, onPostgres, run, startServer, startSetUp, temporaryDirectory, until } from './lib/server.mjs';
 
@@ -67,7 +68,7 @@ test('ID-8 a first start prints a link that sets it up, once', async () => {
 	const server = await startServer();
 	assert.equal((await server.get('/readyz')).status, 200);
 	assert.equal((await server.get('/api/v1/me')).status, 401);
-	const [, token] = await until(() => /"token":"(cs_setup_\w{49})"/.exec(server.stdout), 'the command');
+	const [, token] = await until(() => /\/setup#(cs_setup_\w{49})$/m.exec(server.stdout), 'the link');
 	const setup = (more) => server.post('/api/v1/setup', { token, email: 'ada@example.org', password: 'correct horse battery', ...more });
 	assert.equal((await setup({ token: token.replace(/.$/, (c) => (c === 'x' ? 'y' : 'x')) })).status, 401);
 	assert.equal((await setup({ token: 'x' })).status, 401);
@@ -83,9 +84,50 @@ test('ID-8 a first start prints a link that sets it up, once', async () => {
 	await server.stop();
 });
 
+test('ID-8 the page behind the link sets it up: static, strict, and with the code that was printed', async () => {
+	const server = await startServer({ args: ['--public-url', 'https://countersign.example'] });
+	const [, link] = await until(() => /^ {2}(https:\/\/countersign\.example\/setup#cs_setup_\w{49})$/m.exec(server.stdout), 'the link');
+	const page = await server.get('/setup'), script = await server.get('/assets/setup.js');
+	assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+	assert.match(page.headers.get('content-security-policy'), /default-src 'none'; script-src 'self'/);
+	assert.match(page.headers.get('content-security-policy'), /frame-ancestors 'none'/);
+	assert.ok(!/unsafe/.test(page.headers.get('content-security-policy')));
+	assert.ok(!/<script(?![^>]*src="\/assets\/setup\.js")|\son\w+=|style=|https?:/.test(page.text)); // nothing inline, nothing from elsewhere
+	assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8']);
+	assert.equal((await server.post('/setup', {})).status, 405);
+
+	// the script as a browser would run it: the elements of the page, and requests to the server
+	const elements = Object.fromEntries([...page.text.matchAll(/id="([\w-]+)"( hidden)?/g)].map(([, id, hidden]) => [id, { hidden: Boolean(hidden), value: '', textContent: '' }]));
+	const left = [];
+	elements.form.addEventListener = (type, listener) => (elements.form[type] = listener);
+	const location = new URL(link);
+	const browser = { location, history: { replaceState: (...args) => left.push(args) }, document: { getElementById: (id) => elements[id] ?? assert.fail(`no #${id}`) }, fetch: (path, options) => fetch(server.url + path, options) };
+	const submit = () => elements.form.submit({ preventDefault: () => {} });
+	vm.runInNewContext(script.text, browser);
+	assert.deepEqual(left, [[null, '', '/setup']]); // the code is not kept in the history
+	assert.equal(elements.form.hidden, false);
+	Object.assign(elements.email, { value: 'ada@example.org' });
+	Object.assign(elements.password, { value: 'short' });
+	await submit();
+	assert.match(elements.said.textContent, /password/);
+	elements.password.value = 'correct horse battery';
+	await submit();
+	assert.match(elements.said.textContent, /has been set up/);
+	assert.deepEqual([elements.form.hidden, elements.result.hidden, elements['admin-email'].textContent], [true, false, 'ada@example.org']);
+	assert.equal((await server.as(elements['admin-token'].textContent).get('/api/v1/me')).json.email, 'ada@example.org');
+	assert.equal((await server.as(elements['agent-token'].textContent).get('/api/v1/me')).json.kind, 'agent');
+	await submit();
+	assert.match(elements.said.textContent, /set up before/);
+	location.hash = '';
+	vm.runInNewContext(script.text, browser);
+	assert.match(elements.said.textContent, /Open the link/);
+	assert.ok(!server.stderr.includes('cs_setup_'));
+	await server.stop();
+});
+
 test('ID-8 the link of a first start is good for an hour', async () => {
 	let server = await startServer();
-	const printed = async () => (await until(() => /"token":"(cs_setup_\w{49})"/.exec(server.stdout), 'the command'))[1];
+	const printed = async () => (await until(() => /\/setup#(cs_setup_\w{49})$/m.exec(server.stdout), 'the link'))[1];
 	const before = await printed();
 	server = await behindTheBack(server, 'UPDATE installation SET setup_until = 1');
 	const token = await printed();
