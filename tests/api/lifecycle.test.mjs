@@ -180,9 +180,9 @@ test('a directory that cannot be written is one sentence and exit code 1', { ski
 
 test('an address that others can reach is served with a warning', async () => {
 	const server = await startServer({ listen: '0.0.0.0:0' });
+	await server.stop(); // by then it has said all it says
 	assert.match(server.stdout, /Warning: .*TLS is off/);
 	assert.ok(server.log().some((line) => line.event === 'server.exposed' && line.level === 'warn'));
-	await server.stop();
 });
 
 test('loopback is served without a warning, IPv6 too', async (t) => {
@@ -192,8 +192,8 @@ test('loopback is served without a warning, IPv6 too', async (t) => {
 	if (!hasV6) return t.skip('skipped: this machine has no ::1');
 	const server = await startServer({ listen: '[::1]:0' });
 	assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
-	assert.doesNotMatch(server.stdout, /Warning/);
 	await server.stop();
+	assert.doesNotMatch(server.stdout, /Warning/);
 });
 
 test('a second start finds what the first one made', async () => {
@@ -203,8 +203,8 @@ test('a second start finds what the first one made', async () => {
 	for (let round = 0; round < 2; round++) {
 		const server = await startServer({ database });
 		assert.equal((await server.get('/readyz')).json.status, 'ready');
-		assert.ok(!server.log().some((line) => line.event === 'database.migrated'));
 		await server.stop({ keep: true });
+		assert.ok(!server.log().some((line) => line.event === 'database.migrated'));
 	}
 	await database.drop();
 });
