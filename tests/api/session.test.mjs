@@ -73,6 +73,21 @@ test('the eleventh try from one address for one person waits, whatever its passw
 	assert.equal((await signIn(who)).status, 200);
 });
 
+test('AU-2 guessing at a password is on record: once, of whom there is, and not each wrong try', async () => {
+	const who = await person();
+	const guesses = async () => (await admin.get(`/api/v1/orgs/default/audit?action=request.refused&resourceId=${who.id}`)).json.entries;
+	const total = async () => (await admin.get('/api/v1/orgs/default/audit?limit=500&action=request.refused')).json.entries.length;
+	const was = await total();
+	for (let i = 0; i < 10; i++) await signIn({ ...who, password: 'wrong' });
+	assert.deepEqual(await guesses(), []);
+	for (let i = 0; i < 5; i++) assert.equal((await signIn({ ...who, password: 'wrong' })).status, 429);
+	const [entry, ...more] = await guesses();
+	assert.deepEqual(more, []);
+	assert.deepEqual([entry.actorType, entry.resourceType, entry.reason], ['system', 'member', 'too many tries to sign in']);
+	for (let i = 0; i < 12; i++) await signIn({ email: 'nobody@example.org', password: 'wrong' });
+	assert.equal(await total(), was + 1, 'of nobody there is nothing to say');
+});
+
 test('signing in counts anew after a success', async () => {
 	const who = await person();
 	for (let i = 0; i < 3; i++) {

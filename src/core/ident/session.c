@@ -99,6 +99,23 @@ lower(struct arena *a, str s)
 	return (str){ copy, s.len };
 }
 
+/* One wrong password is nobody's deed, and whoever likes could fill the log with them. That somebody keeps
+ * guessing at a person's is on record: once for an address in each window, in the transaction that counts. */
+static status
+record_guessing(struct ctx *cx, const struct sign_in *s)
+{
+	if (s->tries.tries != LIMIT_SIGNIN_TRIES + 1 || !s->person.principal_id.len)
+		return OK;
+	return audit_add(cx,
+		&(struct audit_entry){ .action = AUDIT_REFUSED,
+			.org_id = s->person.org_id,
+			.resource_type = STR("member"),
+			.resource_id = s->person.principal_id,
+			.reason = STR("too many tries to sign in"),
+			.outcome = STR("refused") },
+		NULL);
+}
+
 /* A try is counted before it is made: as many at once as somebody likes are still only so many. */
 static status
 try_tx(struct ctx *cx, void *arg)
@@ -112,7 +129,9 @@ try_tx(struct ctx *cx, void *arg)
 	TRY(db_one(cx, SQL_SESSION_TRIES, tries_row, &s->tries, TEXT(s->who)));
 	s->person = (struct person){ 0 };
 	found = db_one(cx, SQL_SESSION_PERSON, person_row, &s->person, TEXT(s->email), TEXT(s->in->org));
-	return found == E_NOT_FOUND ? OK : found;
+	if (found != E_NOT_FOUND)
+		TRY(found);
+	return record_guessing(cx, s);
 }
 
 static status
