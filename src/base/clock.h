@@ -24,4 +24,11 @@ void clock_release(void);
 /* "2026-11-15T22:51:44.123456Z" (RFC 3339, always UTC, always microseconds). */
 str clock_text(struct arena *a, int64_t us);
 
+/*
+ * Reads RFC 3339: a date, T, a time, Z or an offset, as clock_text writes it or
+ * shorter. Digits behind the microsecond are cut off; the leap second :60 is the
+ * second after :59. False where it is none; *out_us is untouched.
+ */
+bool clock_parse(str text, int64_t *out_us);
+
 #endif

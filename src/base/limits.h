@@ -25,6 +25,10 @@
 	     */
 #define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
 
+#define LIMIT_JSON_STORED_BYTES (32u * MIB) /* json_parse_stored: the ruleset of 20,000 flags has about 15   \
+					     */
+#define LIMIT_JSON_STORED_NODES 1000000u    /* as a tree they fill a request's arena */
+
 /* --- HTTP --- */
 #define LIMIT_HTTP_BODY		      (1u * MIB)
 #define LIMIT_HTTP_ANSWER	      (16u * MIB) /* an export of a page of audit entries is the largest */
@@ -142,6 +146,27 @@
 #define LIMIT_SWEEP_US	    INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS  30		     /* a proxy gives up after 60 */
 #define LIMIT_TOOL_NAME	    200u	     /* an upstream's own name stands in it */
+
+/* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
+#define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */
+#define LIMIT_RULESET_ITEMS    20000u	   /* flags and configs of one environment */
+#define LIMIT_RULESET_SEGMENTS 1000u
+#define LIMIT_RULESET_FIELDS   1000u   /* names that rules ask for: each is a slot of every context */
+#define LIMIT_RULESET_PATTERNS 500u    /* different ones; each may take LIMIT_REGEX_MEMORY */
+#define LIMIT_PATTERN_PROGRAM  1000u   /* RE2's instructions: times LIMIT_CONTEXT_TEXT is the worst match */
+#define LIMIT_FLAG_RULES       200u    /* of one flag, config or segment */
+#define LIMIT_FLAG_CONDITIONS  1000u   /* in all rules of one of them: bounds the time of one answer */
+#define LIMIT_FLAG_LIST	       100000u /* entries of $in, allowList, denyList: hashed, so only memory counts */
+#define LIMIT_FLAG_BLOCKS      1000u   /* of one $cidr: looked at one by one */
+#define LIMIT_FLAG_KEY	       200u    /* of a flag, config, segment, or a salt */
+#define LIMIT_FLAG_TEXT	       (4u * KIB)  /* a comparand, a field's name, a description, an id in a list */
+#define LIMIT_FLAG_VALUE       (64u * KIB) /* one value as JSON: answers carry it */
+#define LIMIT_CONDITION_DEPTH  16u	   /* $and, $or, $not in each other: nobody reads deeper */
+#define LIMIT_SEGMENT_DEPTH    16u	   /* segments in segments: with the above it bounds the stack */
+#define LIMIT_FIELD_STEPS      8u	   /* a.b.c has three */
+#define LIMIT_CONTEXT_MEMBERS  1000u	   /* of a context, and of an object in it that a field names */
+#define LIMIT_CONTEXT_TEXT     (4u * KIB)  /* a string that a rule looks at; patterns are linear in it */
+#define LIMIT_SEMVER	       256u	   /* bytes of a version; longer is none */
 
 /* --- text --- */
 #define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */

@@ -12,7 +12,7 @@ struct reader {
 	struct ctx *cx;
 	const char *start, *at, *end;
 	struct json *spare, *spare_end; /* nodes taken from the arena and not used yet */
-	uint32_t nodes;
+	uint32_t nodes, max_nodes;
 	bool allow_nul; /* json_parse_any */
 };
 
@@ -75,12 +75,12 @@ take_block(struct reader *r)
 	/* a value takes two bytes at least, with its comma; a short text should not cost 64 nodes */
 	size_t n = (size_t)(r->end - r->at) / 2 + 1;
 
-	if (r->nodes >= LIMIT_JSON_NODES)
-		return fail(r->cx, E_TOO_LARGE, "the document has more than %u values", LIMIT_JSON_NODES);
+	if (r->nodes >= r->max_nodes)
+		return fail(r->cx, E_TOO_LARGE, "the document has more than %u values", r->max_nodes);
 	if (n > BLOCK)
 		n = BLOCK;
-	if (n > LIMIT_JSON_NODES - r->nodes)
-		n = LIMIT_JSON_NODES - r->nodes;
+	if (n > r->max_nodes - r->nodes)
+		n = r->max_nodes - r->nodes;
 	r->spare = ARENA_TRY_ARRAY(r->cx->arena, struct json, n);
 	if (!r->spare)
 		return fail(r->cx, E_TOO_LARGE, "the document takes more memory than one request may use");
@@ -482,23 +482,21 @@ read_value(struct reader *r, struct json *value, unsigned depth)
 }
 
 static status
-parse(struct ctx *cx, str text, bool allow_nul, struct json **out_doc)
+parse(struct reader *r, size_t max_bytes, str text, struct json **out_doc)
 {
-	const char *start = text.len ? text.ptr : "";
-	struct reader r = {
-		.cx = cx, .start = start, .at = start, .end = start + text.len, .allow_nul = allow_nul
-	};
 	struct json *doc;
 
-	if (text.len > LIMIT_JSON_BYTES)
-		return fail(cx, E_TOO_LARGE, "the document has %zu bytes; at most %zu are accepted", text.len,
-			LIMIT_JSON_BYTES);
-	TRY(new_node(&r, &doc));
-	skip_space(&r);
-	TRY(read_value(&r, doc, 0));
-	skip_space(&r);
-	if (r.at < r.end)
-		return expected(&r, "nothing after the document");
+	r->start = r->at = text.len ? text.ptr : "";
+	r->end = r->start + text.len;
+	if (text.len > max_bytes)
+		return fail(r->cx, E_TOO_LARGE, "the document has %zu bytes; at most %zu are accepted",
+			text.len, max_bytes);
+	TRY(new_node(r, &doc));
+	skip_space(r);
+	TRY(read_value(r, doc, 0));
+	skip_space(r);
+	if (r->at < r->end)
+		return expected(r, "nothing after the document");
 	*out_doc = doc;
 	return OK;
 }
@@ -506,11 +504,23 @@ parse(struct ctx *cx, str text, bool allow_nul, struct json **out_doc)
 status
 json_parse(struct ctx *cx, str text, struct json **out_doc)
 {
-	return parse(cx, text, false, out_doc);
+	struct reader r = { .cx = cx, .max_nodes = LIMIT_JSON_NODES };
+
+	return parse(&r, LIMIT_JSON_BYTES, text, out_doc);
 }
 
 status
 json_parse_any(struct ctx *cx, str text, struct json **out_doc)
 {
-	return parse(cx, text, true, out_doc);
+	struct reader r = { .cx = cx, .max_nodes = LIMIT_JSON_NODES, .allow_nul = true };
+
+	return parse(&r, LIMIT_JSON_BYTES, text, out_doc);
+}
+
+status
+json_parse_stored(struct ctx *cx, str text, struct json **out_doc)
+{
+	struct reader r = { .cx = cx, .max_nodes = LIMIT_JSON_STORED_NODES };
+
+	return parse(&r, LIMIT_JSON_STORED_BYTES, text, out_doc);
 }

@@ -72,3 +72,9 @@ regex_full(const struct regex *r, str text)
 {
 	return match(r, text, RE2::ANCHOR_BOTH);
 }
+
+size_t
+regex_program(const struct regex *r)
+{
+	return (size_t)r->re2.ProgramSize();
+}

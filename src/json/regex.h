@@ -24,6 +24,8 @@ void regex_free(struct regex *r);
 bool regex_find(const struct regex *r, str text); /* anywhere in text */
 bool regex_full(const struct regex *r, str text); /* all of text */
 
+size_t regex_program(const struct regex *r); /* instructions: time is text times these at worst */
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,19 +3,13 @@
 
 #include <arpa/inet.h>
 
-/* Every address as IPv6, IPv4 mapped: one comparison serves both. */
-struct block {
-	unsigned char bytes[16];
-	unsigned bits;
-};
-
-static bool
-read_address(str text, struct block *out)
+bool
+cidr_parse_address(str text, struct cidr *out)
 {
 	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
 	char name[INET6_ADDRSTRLEN + 1] = { 0 };
 
-	if (!text.len || text.len >= sizeof(name))
+	if (!text.len || text.len >= sizeof(name) || str_find(text, '\0') < text.len)
 		return false;
 	memcpy(name, text.ptr, text.len);
 	out->bits = 128;
@@ -25,8 +19,8 @@ read_address(str text, struct block *out)
 	return inet_pton(AF_INET, name, out->bytes + 12) == 1;
 }
 
-static bool
-read_block(str text, struct block *out)
+bool
+cidr_parse(str text, struct cidr *out)
 {
 	str address = text, length = { 0 };
 	int64_t bits;
@@ -34,7 +28,7 @@ read_block(str text, struct block *out)
 
 	(void)str_cut(text, '/', &address, &length);
 	v4 = str_find(address, ':') == address.len;
-	if (!read_address(address, out))
+	if (!cidr_parse_address(address, out))
 		return false;
 	if (address.len == text.len)
 		return true;
@@ -47,13 +41,13 @@ read_block(str text, struct block *out)
 bool
 cidr_valid(str block)
 {
-	struct block b;
+	struct cidr b;
 
-	return read_block(block, &b);
+	return cidr_parse(block, &b);
 }
 
-static bool
-inside(const struct block *outer, const struct block *inner)
+bool
+cidr_inside(const struct cidr *outer, const struct cidr *inner)
 {
 	unsigned whole = outer->bits / 8, rest = outer->bits % 8;
 
@@ -65,15 +59,15 @@ inside(const struct block *outer, const struct block *inner)
 bool
 cidr_holds(str block, str address)
 {
-	struct block b, a;
+	struct cidr b, a;
 
-	return read_block(block, &b) && read_address(address, &a) && inside(&b, &a);
+	return cidr_parse(block, &b) && cidr_parse_address(address, &a) && cidr_inside(&b, &a);
 }
 
 bool
 cidr_within(str outer, str inner)
 {
-	struct block o, i;
+	struct cidr o, i;
 
-	return read_block(outer, &o) && read_block(inner, &i) && inside(&o, &i);
+	return cidr_parse(outer, &o) && cidr_parse(inner, &i) && cidr_inside(&o, &i);
 }

@@ -5,13 +5,22 @@
 
 #include "base/str.h"
 
+/* Every address as IPv6, IPv4 mapped: one comparison serves both, and the two spellings are the same. */
+struct cidr {
+	unsigned char bytes[16];
+	unsigned bits;
+};
+
+/* False where it is malformed; *out is then without meaning. An address is a block of one. */
+bool cidr_parse(str block, struct cidr *out);
+bool cidr_parse_address(str address, struct cidr *out);
+
+/* Is every address of inner in outer? */
+bool cidr_inside(const struct cidr *outer, const struct cidr *inner);
+
+/* The same from text; false where any is malformed. */
 bool cidr_valid(str block);
-
-/* Is the address inside the block? An IPv4 address and its IPv6-mapped form are the same. False where either
- * is malformed. */
 bool cidr_holds(str block, str address);
-
-/* Is every address of inner in outer? False where either is malformed. */
 bool cidr_within(str outer, str inner);
 
 #endif

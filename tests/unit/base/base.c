@@ -333,6 +333,49 @@ tests_drive_the_clock(void **state)
 	assert_str(clock_text(&u.arena, INT64_C(2147483648000001)), "2038-01-19T03:14:08.000001Z");
 }
 
+/* What clock_text writes is read back; RFC 3339 allows more, and nothing else is a time. */
+static void
+times_are_read_as_rfc_3339(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t us;
+	} right[] = {
+		{ "1970-01-01T00:00:00Z", 0 },
+		{ "1970-01-01t00:00:00.5z", 500000 },
+		{ "1969-12-31T23:59:59.999999Z", -1 },
+		{ "1969-12-31T23:59:59.9999999999Z", -1 },
+		{ "2026-11-15T23:51:44.123+01:00", INT64_C(1794783104123000) },
+		{ "2026-11-15T17:21:44.123-05:30", INT64_C(1794783104123000) },
+		{ "2000-02-29T00:00:00Z", INT64_C(951782400000000) },
+		{ "2016-12-31T23:59:60Z", INT64_C(1483228800000000) },
+		{ "0000-01-01T00:00:00Z", INT64_C(-62167219200000000) },
+		{ "9999-12-31T23:59:59Z", INT64_C(253402300799000000) },
+	};
+	static const char *const wrong[] = { "", "2026-11-15", "2026-11-15T22:51:44", "2026-11-15 22:51:44Z",
+		"2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2026-00-01T00:00:00Z",
+		"2026-13-01T00:00:00Z", "2026-04-31T00:00:00Z", "2026-01-00T00:00:00Z",
+		"2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z",
+		"2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+1:00", "2026-01-01T00:00:00+24:00",
+		"2026-01-01T00:00:00+01:60", "2026-01-01T00:00:00+01:00x", "2026-01-01T00:00:00Zx",
+		"-026-01-01T00:00:00Z", "26-01-01T00:00:00Z", "2026-1-01T00:00:00Z" };
+	UNIT(u);
+	int64_t us = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		assert_true(clock_parse(str_of(right[i].text), &us));
+		assert_int_equal(us, right[i].us);
+		assert_true(clock_parse(clock_text(&u.arena, us), &us));
+		assert_int_equal(us, right[i].us);
+	}
+	us = 7;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(clock_parse(str_of(wrong[i]), &us));
+	assert_false(clock_parse((str){ "2026-01-01\0000:00:00Z", 20 }, &us));
+	assert_int_equal(us, 7);
+}
+
 static void
 seeded_randomness_repeats_and_real_one_does_not(void **state)
 {
@@ -582,6 +625,7 @@ main(void)
 		cmocka_unit_test(a_failure_is_described_in_one_slot),
 		cmocka_unit_test(a_long_message_is_cut_at_its_limit),
 		cmocka_unit_test(tests_drive_the_clock),
+		cmocka_unit_test(times_are_read_as_rfc_3339),
 		cmocka_unit_test(seeded_randomness_repeats_and_real_one_does_not),
 		cmocka_unit_test(an_event_is_one_line_whatever_is_in_it),
 		cmocka_unit_test(a_token_in_a_path_is_starred_out),

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "domain/flag/evaluate.h"
+
+#include "domain/flag/impl.h"
+
+#include "base/limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define EXACT INT64_C(9007199254740992) /* 2^53: beyond it clients do not agree which integer it is */
+
+bool
+target_text(const struct json *value, char digits[24], str *out_text)
+{
+	int64_t n;
+	int len;
+
+	if (value && value->type == JSON_STRING && value->text.len) {
+		*out_text = value->text;
+		return true;
+	}
+	if (!value || !json_to_int(value, &n) || n > EXACT || n < -EXACT)
+		return false;
+	len = snprintf(digits, 24, "%" PRId64, n);
+	*out_text = (str){ digits, (size_t)len };
+	return true;
+}
+
+/* --- a context made ready --- */
+
+static status
+put(struct ctx *cx, struct subject *s, uint32_t field, const struct json *json)
+{
+	str name = s->rs->fields.values[field].text;
+
+	if (json->type == JSON_STRING && json->text.len > LIMIT_CONTEXT_TEXT)
+		return fail(cx, E_TOO_LARGE, "the context's %.*s has more than %zu bytes", STR_ARG(name),
+			(size_t)LIMIT_CONTEXT_TEXT);
+	if (json->type == JSON_ARRAY && json->count > LIMIT_CONTEXT_MEMBERS)
+		return fail(cx, E_TOO_LARGE, "the context's %.*s has more than %u entries", STR_ARG(name),
+			LIMIT_CONTEXT_MEMBERS);
+	s->values[field] = (struct value){ .scalar = scalar_of(json), .json = json };
+	return OK;
+}
+
+/* "a.b" is the member a.b of the context, or else member b of its member a. */
+static status
+follow(struct ctx *cx, struct subject *s, uint32_t field, const struct json *context)
+{
+	str rest = s->rs->fields.values[field].text, step;
+	const struct json *at = context;
+
+	while (at && str_cut(rest, '.', &step, &rest)) {
+		at = json_get(at, step);
+		if (at && at->type == JSON_OBJECT && at->count > LIMIT_CONTEXT_MEMBERS)
+			return fail(cx, E_TOO_LARGE, "the context's %.*s has more than %u members",
+				STR_ARG(step), LIMIT_CONTEXT_MEMBERS);
+	}
+	at = at ? json_get(at, rest) : NULL;
+	return at ? put(cx, s, field, at) : OK;
+}
+
+static status
+read_context(struct ctx *cx, struct subject *s, const struct json *context)
+{
+	const struct ruleset *rs = s->rs;
+
+	JSON_EACH (m, context) {
+		struct scalar name = scalar_text(m->key);
+		uint32_t field = set_find(&rs->fields, &name);
+
+		if (field != SET_NONE)
+			TRY(put(cx, s, field, m));
+	}
+	for (uint32_t i = 0; i < rs->path_count; i++)
+		if (!s->values[rs->paths[i]].json)
+			TRY(follow(cx, s, rs->paths[i], context));
+	return OK;
+}
+
+status
+subject_prepare(
+	struct ctx *cx, const struct ruleset *rs, const struct json *context, struct subject **out_subject)
+{
+	size_t fields = rs->fields.count, segments = rs->segment_keys.count;
+	struct subject *s;
+
+	if (context->type != JSON_OBJECT)
+		return fail(cx, E_INVALID, "the context must be an object");
+	if (context->count > LIMIT_CONTEXT_MEMBERS)
+		return fail(cx, E_TOO_LARGE, "the context has more than %u members", LIMIT_CONTEXT_MEMBERS);
+	/* one piece: the subject, its values, its segments */
+	s = arena_try(cx->arena, sizeof(*s) + fields * sizeof(struct value) + segments);
+	if (!s)
+		return fail(cx, E_TOO_LARGE, "there is no room to read the context");
+	s->rs = rs;
+	s->values = (struct value *)(s + 1);
+	s->segments = (uint8_t *)(s->values + fields);
+	TRY(read_context(cx, s, context));
+	s->target.type = SCALAR_TEXT;
+	s->has_target = target_text(s->values[rs->target].json, s->digits, &s->target.text);
+	*out_subject = s;
+	return OK;
+}
+
+/* --- answers --- */
+
+bool
+condition_holds(const struct condition *c, struct subject *s)
+{
+	switch (c->kind) {
+	case CONDITION_EVERYBODY:
+		return true;
+	case CONDITION_LEAF:
+		return predicate_holds(c, &s->values[c->field]);
+	case CONDITION_SEGMENT:
+		return segment_holds(s, c->as.segment);
+	case CONDITION_AND:
+		for (uint32_t i = 0; i < c->count; i++)
+			if (!condition_holds(&c->as.children[i], s))
+				return false;
+		return true;
+	case CONDITION_OR:
+		for (uint32_t i = 0; i < c->count; i++)
+			if (condition_holds(&c->as.children[i], s))
+				return true;
+		return false;
+	case CONDITION_NOT:
+		break;
+	}
+	return !condition_holds(c->as.children, s);
+}
+
+/* Deny wins over allow, and allow over the rules. */
+static bool
+is_member(struct subject *s, const struct segment *seg)
+{
+	if (s->has_target && set_find(&seg->deny, &s->target) != SET_NONE)
+		return false;
+	if (s->has_target && set_find(&seg->allow, &s->target) != SET_NONE)
+		return true;
+	for (uint32_t i = 0; i < seg->rule_count; i++)
+		if (condition_holds(&seg->rules[i].condition, s))
+			return true;
+	return false;
+}
+
+/* Decided once: segments that share segments would otherwise take a time that doubles with each. */
+bool
+segment_holds(struct subject *s, uint32_t segment)
+{
+	if (s->segments[segment] == MEMBER_UNKNOWN)
+		s->segments[segment] = is_member(s, &s->rs->segments[segment]) ? MEMBER_YES : MEMBER_NO;
+	return s->segments[segment] == MEMBER_YES;
+}
+
+bool
+rollout_holds(const struct rule *r, const struct subject *s)
+{
+	if (r->buckets == BUCKETS)
+		return true;
+	return s->has_target && bucket_of(&r->bucket, s->target.text) < r->buckets;
+}
+
+void
+ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *out)
+{
+	for (uint32_t i = 0; i < item->rule_count; i++) {
+		const struct rule *r = &item->rules[i];
+
+		if (!condition_holds(&r->condition, s) || !rollout_holds(r, s))
+			continue;
+		*out = (struct evaluation){ item, r->value, (int32_t)i, r->buckets < BUCKETS };
+		return;
+	}
+	*out = (struct evaluation){ item, item->default_value, EVALUATION_DEFAULT, false };
+}
