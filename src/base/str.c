@@ -146,12 +146,12 @@ str_utf8_sequence(str s)
 bool
 str_is_utf8(str s)
 {
-	while (s.len) {
-		size_t n = str_utf8_sequence(s);
+	for (size_t i = 0; i < s.len;) {
+		size_t n = (unsigned char)s.ptr[i] < 0x80 ? 1 : str_utf8_sequence(str_skip(s, i));
 
 		if (n == 0)
 			return false;
-		s = str_skip(s, n);
+		i += n;
 	}
 	return true;
 }

@@ -132,7 +132,8 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 	cx->tx = tx;
 	s = tx->fn(cx, tx->arg);
 	cx->tx = NULL;
-	return flush(cx, tx, s == OK ? tx->doomed : s);
+	s = s == OK ? tx->doomed : s;
+	return s == OK && tx->writes ? OK : flush(cx, tx, s); /* what is still queued goes with COMMIT */
 }
 
 static bool
@@ -282,6 +283,16 @@ status
 tx_nest(struct ctx *cx, tx_fn *fn, void *arg)
 {
 	return run_nested(cx, fn, arg, true);
+}
+
+status
+db_wait(struct ctx *cx)
+{
+	struct tx *tx = cx->tx;
+
+	CHECK(tx != NULL);
+	TRY(tx->doomed);
+	return doom(tx, flush(cx, tx, OK));
 }
 
 void

@@ -201,6 +201,23 @@ status db_one_args(struct ctx *cx, const struct sql *s, const struct field *fiel
 status db_all_args(struct ctx *cx, const struct sql *s, const struct field *fields, size_t size,
 	void **out_rows, size_t *out_count, const struct db_value *args, size_t count) MUST_USE;
 
+/*
+ * As db_all, but the answer is not waited for: *out, which must live until then, has the rows once another
+ * statement was waited for (db_run, db_one, db_all, db_wait), and a failure is that statement's. For few
+ * rows.
+ */
+struct db_rows {
+	void *rows;
+	size_t count;
+};
+#define db_ask(cx, sql, fields, size, out, ...)                                                              \
+	db_ask_args((cx), (sql), (fields), (size), (out), DB_ARGS(__VA_ARGS__))
+status db_ask_args(struct ctx *cx, const struct sql *s, const struct field *fields, size_t size,
+	struct db_rows *out, const struct db_value *args, size_t count) MUST_USE;
+
+/* Waits for what db_ask and db_later left to be waited for. */
+status db_wait(struct ctx *cx) MUST_USE;
+
 /* --- figures for /metrics --- */
 struct db_stats {
 	int64_t transactions, batches, reruns, unknown, reconnects, queue_now, round_trips;

@@ -118,11 +118,12 @@ struct engine {
 		size_t count, struct row_sink *sink);
 
 	/*
-	 * later: as execute, but the answer comes with that of the next execute, which reports a failure.
-	 * flush waits for it where nothing else did. Both NULL: execute is as good.
+	 * later: as execute, but the answer comes with that of the next execute, which reports a failure;
+	 * sink may be NULL, and lives until then. flush waits for it where nothing else did. Both NULL:
+	 * execute is as good.
 	 */
 	status (*later)(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args,
-		size_t count);
+		size_t count, struct row_sink *sink);
 	status (*flush)(struct ctx *cx, struct tx *tx);
 
 	/* tx_try: sets a savepoint (they nest), and undoes everything since the newest one and forgets it.
@@ -164,7 +165,8 @@ struct db {
 /*
  * For engines: one attempt at the transaction's function, on this connection. Forgets what an
  * earlier attempt left (hooks, error, memory). OK means commit; where a statement failed it is
- * never OK, whatever the function said.
+ * never OK, whatever the function said. A transaction's last statements may still be queued (later):
+ * COMMIT goes behind them and says what became of all.
  */
 status tx_call(struct ctx *cx, struct tx *tx, void *connection) MUST_USE;
 

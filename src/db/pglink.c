@@ -265,21 +265,30 @@ keep_numbers(struct ctx *cx, struct row_sink *sink, const struct db_value *cells
 	return OK;
 }
 
+/* The n-th of what was queued. */
 static status
-hear_queued(struct ctx *cx, struct pglink *l)
+hear_nth(struct ctx *cx, struct pglink *l, int n)
 {
 	static const struct sql command = { .name = "transaction" }, clock = { .name = "now", .columns = 1 };
 	struct number_sink now = { { .row = keep_numbers }, &l->clock_us, 1 };
+
+	if (n == l->clock_at)
+		return answer(cx, l, &clock, &now.base);
+	return n == l->asked_at ? answer(cx, l, l->asked, l->asked_sink) : answer(cx, l, &command, NULL);
+}
+
+static status
+hear_queued(struct ctx *cx, struct pglink *l)
+{
 	status first = OK;
 
 	for (int i = 1; i <= l->queued; i++) {
-		status heard =
-			i == l->clock_at ? answer(cx, l, &clock, &now.base) : answer(cx, l, &command, NULL);
+		status heard = hear_nth(cx, l, i);
 
 		if (first == OK)
 			first = heard;
 	}
-	l->queued = l->clock_at = 0;
+	l->queued = l->clock_at = l->asked_at = 0;
 	l->later = false;
 	return first;
 }
@@ -336,6 +345,7 @@ pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	/* The caller's own error is what matters now, not that this could not be sent. */
 	struct error kept = cx->error;
 
+	l->asked_at = 0; /* who asked is gone by then */
 	if (pglink_queue(cx, l, command) == OK && send_sync(cx, l) == OK)
 		l->unread = true;
 	cx->error = kept;
@@ -385,6 +395,9 @@ pglink_commit(struct ctx *cx, struct pglink *l)
 		l->lost = true;
 		return fail(cx, E_COMMIT_UNKNOWN, "the database did not answer the commit clearly");
 	}
+	if (PQtransactionStatus(l->conn) !=
+		PQTRANS_IDLE) /* what stood before COMMIT failed: it was not run */
+		pglink_end(cx, l, PG_ROLLBACK);
 	if (s != OK)
 		return s;
 	return fail(cx, E_UNAVAILABLE, "the database undid the transaction instead of committing it");
@@ -565,11 +578,19 @@ pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const stru
 }
 
 status
-pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args)
+pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
+	struct row_sink *sink)
 {
+	if (sink && l->asked_at) /* one question at a time */
+		TRY(exchange(cx, l, NULL, NULL));
 	TRY(send(cx, l, s, args));
 	l->queued++;
 	l->later = true;
+	if (!sink)
+		return OK;
+	l->asked_at = l->queued;
+	l->asked = s;
+	l->asked_sink = sink;
 	return OK;
 }
 

@@ -61,11 +61,14 @@ struct pglink {
 	bool later;	  /* statements are among them, which may fail */
 	int clock_at;	  /* which of them is the clock, from 1; 0: none */
 	int64_t clock_us; /* what it said; 0: nothing yet */
-	bool lost;	  /* the connection is of no more use */
-	bool contention;  /* a serialization failure or a deadlock since this was last cleared */
-	bool stale;	  /* what is prepared here no longer fits the schema */
-	bool warned;	  /* the server sent a WARNING since this was last cleared */
-	char tag[16];	  /* the last command's: "COMMIT" */
+	int asked_at;	  /* which of them is a question, from 1; 0: none */
+	const struct sql *asked;
+	struct row_sink *asked_sink;
+	bool lost;	 /* the connection is of no more use */
+	bool contention; /* a serialization failure or a deadlock since this was last cleared */
+	bool stale;	 /* what is prepared here no longer fits the schema */
+	bool warned;	 /* the server sent a WARNING since this was last cleared */
+	char tag[16];	 /* the last command's: "COMMIT" */
 	struct pgstatement *statements; /* by sql->index */
 };
 
@@ -92,8 +95,8 @@ status pglink_queue(struct ctx *cx, struct pglink *l, enum pgcommand command) MU
 void pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command);
 
 /*
- * Sends COMMIT and says what came of it: OK; E_COMMIT_UNKNOWN where no clear answer came; else nothing
- * was changed. The link is lost after E_COMMIT_UNKNOWN.
+ * Sends COMMIT behind what is queued and says what came of it: OK; E_COMMIT_UNKNOWN where no clear answer
+ * came; else nothing was changed, and the transaction is over. The link is lost after E_COMMIT_UNKNOWN.
  */
 status pglink_commit(struct ctx *cx, struct pglink *l) MUST_USE;
 
@@ -101,9 +104,10 @@ status pglink_commit(struct ctx *cx, struct pglink *l) MUST_USE;
 status pglink_execute(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
 	struct row_sink *sink) MUST_USE;
 
-/* The same, queued. Its failure is reported by whatever is waited for next. */
-status
-pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args) MUST_USE;
+/* The same, queued. Its failure is reported by whatever is waited for next; sink (or NULL: rows are dropped)
+ * is filled then. */
+status pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
+	struct row_sink *sink) MUST_USE;
 
 /* Waits for what pglink_later queued, where that has not happened. */
 status pglink_flush(struct ctx *cx, struct pglink *l) MUST_USE;

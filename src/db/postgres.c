@@ -295,10 +295,11 @@ execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_valu
 }
 
 static status
-later(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count)
+later(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count,
+	struct row_sink *sink)
 {
 	CHECK(count == s->params);
-	return pglink_later(cx, tx->connection, s, args);
+	return pglink_later(cx, tx->connection, s, args, sink);
 }
 
 static status

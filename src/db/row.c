@@ -116,9 +116,10 @@ check_text(struct ctx *cx, const struct db_value *args, size_t count)
 	return OK;
 }
 
-/* sink NULL: later, where the engine can. */
+/* later: the answer is not waited for, where the engine can; sink may then be NULL. */
 static status
-execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count, struct row_sink *sink)
+execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count, struct row_sink *sink,
+	bool later)
 {
 	struct tx *tx = cx->tx;
 	status done;
@@ -133,8 +134,8 @@ execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t
 	TRY(tx->doomed);
 	done = check_text(cx, args, count);
 	if (done == OK)
-		done = sink ? tx->db->engine->execute(cx, tx, s, args, count, sink)
-			    : tx->db->engine->later(cx, tx, s, args, count);
+		done = later ? tx->db->engine->later(cx, tx, s, args, count, sink)
+			     : tx->db->engine->execute(cx, tx, s, args, count, sink);
 	tx->doomed = done;
 	return done;
 }
@@ -154,7 +155,7 @@ db_run_args(struct ctx *cx, const struct sql *s, int64_t *out_rows, const struct
 {
 	struct row_sink sink = { .row = drop_row };
 
-	TRY(execute(cx, s, args, count, &sink));
+	TRY(execute(cx, s, args, count, &sink, false));
 	if (out_rows)
 		*out_rows = sink.touched;
 	return OK;
@@ -164,9 +165,11 @@ status
 db_later_args(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t count)
 {
 	struct row_sink sink = { .row = drop_row };
+	bool later;
 
 	CHECK(cx->tx != NULL);
-	return execute(cx, s, args, count, cx->tx->db->engine->later ? NULL : &sink);
+	later = cx->tx->db->engine->later != NULL;
+	return execute(cx, s, args, count, later ? NULL : &sink, later);
 }
 
 struct one_sink {
@@ -194,7 +197,7 @@ db_one_args(struct ctx *cx, const struct sql *s, const struct field *fields, voi
 	struct one_sink one = { .sink = { .row = take_one }, .sql = s, .fields = fields };
 
 	check_fields(s, fields);
-	TRY(execute(cx, s, args, count, &one.sink));
+	TRY(execute(cx, s, args, count, &one.sink, false));
 	if (!one.row)
 		return fail(cx, E_NOT_FOUND, "%s", status_info(E_NOT_FOUND)->sentence);
 	for (const struct field *f = fields; f->type != FIELD_TYPE_END; f++)
@@ -206,8 +209,8 @@ struct all_sink {
 	struct row_sink sink; /* first */
 	const struct sql *sql;
 	const struct field *fields;
-	char *rows;
-	size_t size, count, room;
+	struct db_rows *out;
+	size_t size, room;
 };
 
 static status
@@ -216,14 +219,14 @@ make_room(struct ctx *cx, struct all_sink *all)
 	size_t room = all->room ? all->room * 2 : 16;
 	char *rows;
 
-	if (all->count < all->room)
+	if (all->out->count < all->room)
 		return OK;
 	rows = arena_try_array(cx->arena, room, all->size);
 	if (!rows)
 		return fail(cx, E_TOO_LARGE, "the answer does not fit the memory of one request");
-	if (all->count)
-		memcpy(rows, all->rows, all->count * all->size);
-	all->rows = rows;
+	if (all->out->count)
+		memcpy(rows, all->out->rows, all->out->count * all->size);
+	all->out->rows = rows;
 	all->room = room;
 	return OK;
 }
@@ -232,26 +235,48 @@ static status
 take_all(struct ctx *cx, struct row_sink *sink, const struct db_value *cells)
 {
 	struct all_sink *all = (struct all_sink *)sink;
+	struct db_rows *out = all->out;
 
-	if (all->count == LIMIT_DB_ROWS)
+	if (out->count == LIMIT_DB_ROWS)
 		return fail(cx, E_TOO_LARGE, "statement %s gives more than %u rows", all->sql->name,
 			LIMIT_DB_ROWS);
 	TRY(make_room(cx, all));
-	TRY(fill(cx, all->sql, all->fields, cells, all->rows + all->count * all->size));
-	all->count++;
+	TRY(fill(cx, all->sql, all->fields, cells, (char *)out->rows + out->count * all->size));
+	out->count++;
 	return OK;
+}
+
+static struct all_sink
+sink_for(const struct sql *s, const struct field *fields, size_t size, struct db_rows *out)
+{
+	check_fields(s, fields);
+	CHECK(span(fields) <= size);
+	return (struct all_sink){
+		.sink = { .row = take_all }, .sql = s, .fields = fields, .size = size, .out = out
+	};
 }
 
 status
 db_all_args(struct ctx *cx, const struct sql *s, const struct field *fields, size_t size, void **out_rows,
 	size_t *out_count, const struct db_value *args, size_t count)
 {
-	struct all_sink all = { .sink = { .row = take_all }, .sql = s, .fields = fields, .size = size };
+	struct db_rows rows = { 0 };
+	struct all_sink all = sink_for(s, fields, size, &rows);
 
-	check_fields(s, fields);
-	CHECK(span(fields) <= size);
-	TRY(execute(cx, s, args, count, &all.sink));
-	*out_rows = all.rows;
-	*out_count = all.count;
+	TRY(execute(cx, s, args, count, &all.sink, false));
+	*out_rows = rows.rows;
+	*out_count = rows.count;
 	return OK;
+}
+
+status
+db_ask_args(struct ctx *cx, const struct sql *s, const struct field *fields, size_t size, struct db_rows *out,
+	const struct db_value *args, size_t count)
+{
+	struct all_sink *all = ARENA_NEW(cx->arena, struct all_sink); /* it is filled when we have returned */
+
+	CHECK(cx->tx != NULL);
+	*out = (struct db_rows){ 0 };
+	*all = sink_for(s, fields, size, out);
+	return execute(cx, s, args, count, &all->sink, cx->tx->db->engine->later != NULL);
 }

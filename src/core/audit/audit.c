@@ -144,7 +144,7 @@ insert(struct ctx *cx, const struct audit_row *row)
 #undef X
 	};
 
-	return db_run_args(cx, SQL_AUDIT_ADD, NULL, params, sizeof(params) / sizeof(params[0]));
+	return db_later_args(cx, SQL_AUDIT_ADD, params, sizeof(params) / sizeof(params[0]));
 }
 
 status

@@ -54,8 +54,8 @@ static const struct {
 static unsigned
 hides(uint32_t c)
 {
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (c >= hidden[i].from && c <= hidden[i].to)
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]) && c >= hidden[i].from; i++)
+		if (c <= hidden[i].to)
 			return (unsigned)hidden[i].what;
 	return 0;
 }

@@ -76,6 +76,17 @@ gate_spend(struct ctx *cx)
 	return s;
 }
 
+/* Together: they are one round trip. */
+static status
+spend_and_load(struct ctx *cx, struct permission_snapshot *out)
+{
+	struct db_rows rows;
+
+	TRY(permission_ask(cx, cx->caller, &rows));
+	TRY(gate_spend(cx));
+	return permission_take(cx, &rows, out);
+}
+
 /* Names what is missing, and what would be enough to propose it (ID-9). */
 static status
 refuse(struct ctx *cx, const struct tool *t)
@@ -121,8 +132,7 @@ gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass 
 	CHECK(cx->caller != NULL && cx->tools != NULL);
 	if (cx->caller->kind == PRINCIPAL_SERVICE)
 		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
-	TRY(permission_load(cx, cx->caller, &snapshot));
-	TRY(gate_spend(cx));
+	TRY(spend_and_load(cx, &snapshot));
 	return resolve(cx, &snapshot, name, input, out);
 }
 
@@ -133,8 +143,7 @@ gate_keep_failed(struct ctx *cx, str tool, const struct json *input)
 	struct gate_pass pass;
 	str id;
 
-	TRY(permission_load(cx, cx->caller, &snapshot));
-	TRY(gate_spend(cx));
+	TRY(spend_and_load(cx, &snapshot));
 	if (cx->caller->kind == PRINCIPAL_SERVICE || resolve(cx, &snapshot, tool, input, &pass) != OK) {
 		ctx_clear(cx);
 		return OK; /* it never got to the tool */

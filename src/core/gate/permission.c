@@ -18,22 +18,24 @@ static const struct field snapshot_row[] = {
 };
 
 status
-permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out)
+permission_ask(struct ctx *cx, const struct caller *c, struct db_rows *out)
 {
-	struct snapshot_row *rows;
-	struct permission_row *tiers;
-	str *overrides;
-	struct permission_snapshot s = { 0 };
-	size_t count;
-
 	if (FAULT_FAILS(permission_load))
 		return fail(cx, E_INTERNAL, "the permissions could not be loaded");
 	/* in chat and over REST the person is the delegator of the agent's token */
-	TRY(db_all(cx, SQL_PERMISSION_SNAPSHOT, snapshot_row, sizeof(*rows), &rows, &count, TEXT(c->org_id),
-		TEXT(c->principal_id), TEXT(c->delegator_id)));
-	tiers = arena_alloc(cx->arena, (count + 1) * sizeof(*tiers));
-	overrides = arena_alloc(cx->arena, (count + 1) * sizeof(*overrides));
-	for (size_t i = 0; i < count; i++) {
+	return db_ask(cx, SQL_PERMISSION_SNAPSHOT, snapshot_row, sizeof(struct snapshot_row), out,
+		TEXT(c->org_id), TEXT(c->principal_id), TEXT(c->delegator_id));
+}
+
+status
+permission_take(struct ctx *cx, const struct db_rows *asked, struct permission_snapshot *out)
+{
+	const struct snapshot_row *rows = asked->rows;
+	struct permission_row *tiers = arena_alloc(cx->arena, (asked->count + 1) * sizeof(*tiers));
+	str *overrides = arena_alloc(cx->arena, (asked->count + 1) * sizeof(*overrides));
+	struct permission_snapshot s = { 0 };
+
+	for (size_t i = 0; i < asked->count; i++) {
 		if (rows[i].override_) {
 			overrides[s.override_count++] = rows[i].tool;
 			continue;
@@ -47,6 +49,16 @@ permission_load(struct ctx *cx, const struct caller *c, struct permission_snapsh
 	s.overrides = overrides;
 	*out = s;
 	return OK;
+}
+
+status
+permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out)
+{
+	struct db_rows rows;
+
+	TRY(permission_ask(cx, c, &rows));
+	TRY(db_wait(cx));
+	return permission_take(cx, &rows, out);
 }
 
 /* The verb of a tool's own name: "flag.delete" counts as delete_*, "note_create" and "create_note" as

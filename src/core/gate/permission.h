@@ -8,6 +8,7 @@
 #define CORE_GATE_PERMISSION_H
 
 #include "core/gate/policy.h"
+#include "db/db.h"
 #include "json/out.h"
 
 struct permission_row {
@@ -24,6 +25,10 @@ struct permission_snapshot {
 
 /* Inside tx_run or db_read. People have no rows: everything at its default. A failure fails the request. */
 status permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out) MUST_USE;
+
+/* The same in two steps: asked before a statement that is waited for, taken after it. */
+status permission_ask(struct ctx *cx, const struct caller *c, struct db_rows *out) MUST_USE;
+status permission_take(struct ctx *cx, const struct db_rows *asked, struct permission_snapshot *out) MUST_USE;
 
 /* The stored status, or the default for a tool of that name and effect. */
 enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t, bool *out_stored);

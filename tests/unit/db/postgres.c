@@ -1045,8 +1045,65 @@ what_is_said_later_costs_no_round_trip(void **state)
 	assert_status(tx_run(&w->u.cx, add_three_later, NULL), OK);
 	assert_int_equal(stats(w).round_trips - before, 2); /* the last statement and COMMIT */
 	assert_int_equal(items(w), 3);
+	before = stats(w).round_trips;
 	assert_status(tx_run(&w->u.cx, only_later, &four), OK);
+	assert_int_equal(stats(w).round_trips - before, 1); /* with COMMIT */
 	assert_int_equal(items(w), 4);
+}
+
+struct question {
+	int64_t missing;
+	struct db_rows first, second;
+};
+
+static status
+ask_twice(struct ctx *cx, void *arg)
+{
+	struct question *q = arg;
+
+	TRY(db_ask(cx, &item_count, number_row, sizeof(struct number), &q->first));
+	TRY(db_ask(cx, &series, number_row, sizeof(struct number), &q->second, INT(20)));
+	assert_int_equal(q->first.count, 1); /* the second question waited for the first */
+	TRY(db_wait(cx));
+	assert_int_equal(q->second.count, 20);
+	assert_int_equal(((const struct number *)q->second.rows)[19].n, 20);
+	return db_wait(cx);
+}
+
+static status
+ask_what_fails(struct ctx *cx, void *arg)
+{
+	struct question *q = arg;
+	int64_t now_us;
+
+	TRY(db_ask(cx, &raise, number_row, sizeof(struct number), &q->first, TEXT(STR("22012"))));
+	return tx_now_us(cx, &now_us);
+}
+
+static status
+ask_and_leave(struct ctx *cx, void *arg)
+{
+	struct question *q = arg;
+
+	TRY(db_ask(cx, &item_count, number_row, sizeof(struct number), &q->first));
+	return q->missing ? fail(cx, E_FORBIDDEN, "no") : OK;
+}
+
+static void
+a_question_is_answered_with_what_is_waited_for_next(void **state)
+{
+	struct world *w = *state;
+	struct question q = { .missing = 1 };
+	int64_t before = stats(w).round_trips;
+
+	assert_status(tx_run(&w->u.cx, ask_twice, &q), OK);
+	assert_int_equal(stats(w).round_trips - before, 3);
+	assert_status(tx_run(&w->u.cx, ask_what_fails, &q), E_INVALID);
+	assert_status(tx_run(&w->u.cx, ask_and_leave, &q), E_FORBIDDEN);
+	q.missing = 0;
+	assert_status(tx_run(&w->u.cx, ask_and_leave, &q), OK);
+	assert_int_equal(q.first.count, 1);
+	assert_int_equal(items(w), 0);
 }
 
 static status
@@ -1364,6 +1421,7 @@ main(void)
 	};
 	const struct CMUnitTest online[] = {
 		ON_SERVER(what_is_said_later_costs_no_round_trip),
+		ON_SERVER(a_question_is_answered_with_what_is_waited_for_next),
 		ON_SERVER(what_is_said_later_fails_where_it_stands),
 		ON_SERVER(lost_before_commit_runs_the_function_again),
 		ON_SERVER(answer_lost_before_commit_leaves_one_row),
