@@ -13,48 +13,63 @@ scramble(uint32_t block)
 	return rotate(block * 0xcc9e2d51u, 15) * 0x1b873593u;
 }
 
-/* Four bytes, little-endian on every machine. */
+/* Up to four bytes, little-endian on every machine; what is missing is 0. */
 static uint32_t
-block_at(const unsigned char *p)
+load(const char *p, size_t n)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	uint32_t word = 0;
+
+	for (size_t i = 0; i < n; i++)
+		word |= (uint32_t)(unsigned char)p[i] << 8 * i;
+	return word;
 }
 
-static void
-take_block(struct bucket *b, const unsigned char *p)
+static uint32_t
+load_four(const char *p)
 {
-	b->hash = rotate(b->hash ^ scramble(block_at(p)), 13) * 5 + 0xe6546b64u;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint32_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+#else
+	return load(p, 4);
+#endif
 }
 
+static uint32_t
+mix(uint32_t hash, uint32_t block)
+{
+	return rotate(hash ^ scramble(block), 13) * 5 + 0xe6546b64u;
+}
+
+/* Blocks are four bytes; those of text are shifted by what was left over before. */
 void
 bucket_add(struct bucket *b, str text)
 {
-	const unsigned char *p = (const unsigned char *)text.ptr;
-	size_t left = text.len;
+	uint32_t shift = 8 * (b->len % 4), hash = b->hash;
+	uint64_t tail = b->tail;
+	size_t rest = text.len % 4;
+	const char *p = text.ptr, *end = text.len ? p + text.len - rest : p;
 
-	b->len += (uint32_t)left;
-	for (; left && b->tail_len; left--) {
-		b->tail[b->tail_len++] = *p++;
-		if (b->tail_len == 4) {
-			take_block(b, b->tail);
-			b->tail_len = 0;
-		}
+	for (; p < end; p += 4) {
+		tail |= (uint64_t)load_four(p) << shift;
+		hash = mix(hash, (uint32_t)tail);
+		tail >>= 32;
 	}
-	for (; left >= 4; left -= 4, p += 4)
-		take_block(b, p);
-	for (; left; left--)
-		b->tail[b->tail_len++] = *p++;
+	tail |= (uint64_t)load(p, rest) << shift;
+	if (b->len % 4 + rest >= 4) {
+		hash = mix(hash, (uint32_t)tail);
+		tail >>= 32;
+	}
+	*b = (struct bucket){ hash, b->len + (uint32_t)text.len, (uint32_t)tail };
 }
 
 uint32_t
 bucket_hash(const struct bucket *b)
 {
-	unsigned char last[4] = { 0 };
-	uint32_t h = b->hash;
+	uint32_t h = b->hash ^ scramble(b->tail) ^ b->len;
 
-	for (uint32_t i = 0; i < b->tail_len; i++)
-		last[i] = b->tail[i];
-	h ^= scramble(block_at(last)) ^ b->len;
 	h = (h ^ h >> 16) * 0x85ebca6bu;
 	h = (h ^ h >> 13) * 0xc2b2ae35u;
 	return h ^ h >> 16;

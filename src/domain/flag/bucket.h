@@ -14,8 +14,8 @@
 
 /* The hash after some of its text. */
 struct bucket {
-	uint32_t hash, len, tail_len;
-	unsigned char tail[4];
+	uint32_t hash, len;
+	uint32_t tail; /* the last len % 4 bytes */
 };
 
 /* Adds text; a bucket begins as all zero. */

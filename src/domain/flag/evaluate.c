@@ -40,7 +40,11 @@ put(struct ctx *cx, struct subject *s, uint32_t field, const struct json *json)
 	if (json->type == JSON_ARRAY && json->count > LIMIT_CONTEXT_MEMBERS)
 		return fail(cx, E_TOO_LARGE, "the context's %.*s has more than %u entries", STR_ARG(name),
 			LIMIT_CONTEXT_MEMBERS);
-	s->values[field] = (struct value){ .scalar = scalar_of(json), .json = json };
+	s->values[field].json = json;
+	if (json->type == JSON_STRING)
+		scalar_set_text(&s->values[field].scalar, json->text);
+	else
+		s->values[field].scalar = scalar_of(json);
 	return OK;
 }
 
@@ -65,11 +69,13 @@ static status
 read_context(struct ctx *cx, struct subject *s, const struct json *context)
 {
 	const struct ruleset *rs = s->rs;
+	struct scalar name;
 
 	JSON_EACH (m, context) {
-		struct scalar name = scalar_text(m->key);
-		uint32_t field = set_find(&rs->fields, &name);
+		uint32_t field;
 
+		scalar_set_text(&name, m->key);
+		field = set_find(&rs->fields, &name);
 		if (field != SET_NONE)
 			TRY(put(cx, s, field, m));
 	}
@@ -85,6 +91,7 @@ subject_prepare(
 {
 	size_t fields = rs->fields.count, segments = rs->segment_keys.count;
 	struct subject *s;
+	str target;
 
 	if (context->type != JSON_OBJECT)
 		return fail(cx, E_INVALID, "the context must be an object");
@@ -98,8 +105,9 @@ subject_prepare(
 	s->values = (struct value *)(s + 1);
 	s->segments = (uint8_t *)(s->values + fields);
 	TRY(read_context(cx, s, context));
-	s->target.type = SCALAR_TEXT;
-	s->has_target = target_text(s->values[rs->target].json, s->digits, &s->target.text);
+	s->has_target = target_text(s->values[rs->target].json, s->digits, &target);
+	if (s->has_target)
+		scalar_set_text(&s->target, target);
 	*out_subject = s;
 	return OK;
 }

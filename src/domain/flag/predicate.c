@@ -235,16 +235,24 @@ compares(const struct condition *c, const struct value *v)
 							 : str_cmp(v->scalar.text, than->text));
 }
 
+/* Does part, which is not empty, stand in text at a place? */
+static inline bool
+has_at(str text, size_t at, str part)
+{
+	return text.len >= part.len && memcmp(text.ptr + at, part.ptr, part.len) == 0;
+}
+
 static bool
 starts(const struct condition *c, const struct value *v)
 {
-	return v->scalar.type == SCALAR_TEXT && str_starts(v->scalar.text, c->as.value->text);
+	return v->scalar.type == SCALAR_TEXT && has_at(v->scalar.text, 0, c->as.value->text);
 }
 
 static bool
 ends(const struct condition *c, const struct value *v)
 {
-	return v->scalar.type == SCALAR_TEXT && str_ends(v->scalar.text, c->as.value->text);
+	return v->scalar.type == SCALAR_TEXT &&
+	       has_at(v->scalar.text, v->scalar.text.len - c->as.value->text.len, c->as.value->text);
 }
 
 static bool

@@ -147,9 +147,11 @@ ruleset_free(struct ruleset *rs)
 const struct item *
 ruleset_find(const struct ruleset *rs, str key)
 {
-	struct scalar name = scalar_text(key);
-	uint32_t place = set_find(&rs->item_keys, &name);
+	struct scalar name;
+	uint32_t place;
 
+	scalar_set_text(&name, key);
+	place = set_find(&rs->item_keys, &name);
 	return place == SET_NONE ? NULL : &rs->items[place];
 }
 

@@ -17,20 +17,16 @@ scalar_of(const struct json *value)
 		[JSON_OBJECT] = SCALAR_OBJECT,
 	};
 
-	if (!value)
-		return (struct scalar){ .type = SCALAR_NONE };
-	return (struct scalar){
-		.type = types[value->type],
-		.truth = value->type == JSON_BOOL && value->truth,
-		.number = value->type == JSON_NUMBER ? json_to_double(value) : 0,
-		.text = value->text,
-	};
-}
+	struct scalar s = { .type = value ? types[value->type] : SCALAR_NONE };
 
-struct scalar
-scalar_text(str text)
-{
-	return (struct scalar){ .type = SCALAR_TEXT, .text = text };
+	if (s.type == SCALAR_TEXT)
+		return scalar_text(value->text);
+	if (s.type == SCALAR_NUMBER) {
+		s.number = json_to_double(value);
+		s.text = value->text;
+	}
+	s.truth = s.type == SCALAR_BOOL && value->truth;
+	return s;
 }
 
 /* The nearest double keeps the order, so only where two are the same do the digits matter. */
@@ -43,24 +39,6 @@ scalar_order(const struct scalar *a, const struct scalar *b)
 	if (a->number < b->number || a->number > b->number)
 		return a->number < b->number ? -1 : 1;
 	return str_eq(a->text, b->text) ? 0 : json_number_cmp(&x, &y);
-}
-
-static inline bool
-equal_text(str a, str b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-bool
-scalar_equal(const struct scalar *a, const struct scalar *b)
-{
-	if (a->type != b->type)
-		return false;
-	if (a->type == SCALAR_TEXT)
-		return equal_text(a->text, b->text);
-	if (a->type == SCALAR_NUMBER)
-		return scalar_order(a, b) == 0;
-	return a->type == SCALAR_BOOL && a->truth == b->truth;
 }
 
 static uint64_t
@@ -89,10 +67,11 @@ static uint32_t
 hash(const struct set *s, const struct scalar *v)
 {
 	uint64_t h = stir(s->seed, (uint64_t)v->type + v->text.len * (v->type == SCALAR_TEXT));
-	double number = v->number + 0.0; /* -0 becomes 0 */
+	double number;
 
 	if (v->type == SCALAR_TEXT)
 		return (uint32_t)hash_text(h, v->text);
+	number = v->type == SCALAR_NUMBER ? v->number + 0.0 : 0; /* -0 becomes 0 */
 	/* equal numbers have the same double, however they are written */
 	return (uint32_t)hash_text(h, v->type == SCALAR_NUMBER
 					      ? (str){ (const char *)&number, sizeof(number) }

@@ -723,6 +723,29 @@ a_trace_shows_each_condition_and_no_value_of_the_context(void **state)
 	ruleset_free(rs);
 }
 
+/* Also those that an evaluation need not ask. */
+static void
+a_trace_shows_all_parts_of_a_condition(void **state)
+{
+	UNIT(u);
+	struct ruleset *rs = compiled(&u, "{'flags':{'f':{'type':'boolean','defaultValue':false,'rules':[{'"
+					  "if':{'$and':[{'field':'x','$equals':1},"
+					  "{'$or':[{'field':'y','$exists':true},{'field':'z','$gt':1}]}]},'"
+					  "value':true},{'value':true}]}}}");
+
+	(void)state;
+	assert_string_equal(explained(&u, rs, "f", "{'y':[],'z':{}}", true),
+		"{\"value\":true,\"defaultValue\":false,\"reason\":{\"kind\":\"rule_match\",\"ruleIndex\":1,"
+		"\"matchedValue\":true,\"trace\":[{\"ruleIndex\":0,\"result\":false,\"condition\":"
+		"{\"operator\":\"$and\",\"result\":false,\"conditions\":["
+		"{\"operator\":\"$equals\",\"field\":\"x\",\"found\":\"missing\",\"result\":false},"
+		"{\"operator\":\"$or\",\"result\":true,\"conditions\":["
+		"{\"operator\":\"$exists\",\"field\":\"y\",\"found\":\"array\",\"result\":true},"
+		"{\"operator\":\"$gt\",\"field\":\"z\",\"found\":\"object\",\"result\":false}]}]}},"
+		"{\"ruleIndex\":1,\"result\":true}]}}");
+	ruleset_free(rs);
+}
+
 /* The trace follows the same rules as the answer, for every context. */
 static void
 a_trace_ends_with_the_rule_that_decided(void **state)
@@ -773,6 +796,7 @@ main(void)
 		cmocka_unit_test(threads_share_a_ruleset),
 		cmocka_unit_test(an_answer_says_why),
 		cmocka_unit_test(a_trace_shows_each_condition_and_no_value_of_the_context),
+		cmocka_unit_test(a_trace_shows_all_parts_of_a_condition),
 		cmocka_unit_test(a_trace_ends_with_the_rule_that_decided),
 	};
 

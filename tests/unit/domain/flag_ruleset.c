@@ -397,6 +397,34 @@ what_is_too_many_is_refused_at_its_place(void **state)
 		"/flags/f/rules/0/if/$cidr", "must be a block or an array of 1 to 1000 blocks");
 }
 
+/* More flags, or more ids in a list, than one document holds. */
+static void
+what_is_too_many_in_all_is_refused(void **state)
+{
+	static const struct {
+		const char *before, *one, *after, *path, *message;
+		unsigned n;
+	} rows[] = {
+		{ "{\"flags\":{", "\"f#\":1", "}}", "", "has more than 20000 flags and configs",
+			LIMIT_RULESET_ITEMS + 1 },
+		{ "{\"segments\":{\"s\":{\"denyList\":[", "#", "]}}}", "/segments/s/denyList",
+			"has more than 100000 entries", LIMIT_FLAG_LIST + 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		UNIT(u);
+		struct json *doc;
+		struct ruleset *rs = NULL;
+		str text = str_of(many(&u, rows[i].before, rows[i].one, rows[i].n, rows[i].after));
+
+		assert_status(json_parse_stored(&u.cx, text, &doc), OK);
+		assert_status(ruleset_compile(&u.cx, doc, &rs), E_INVALID);
+		assert_string_equal(arena_cstr(&u.arena, u.cx.error.issues[0].path), rows[i].path);
+		assert_string_equal(arena_cstr(&u.arena, u.cx.error.issues[0].message), rows[i].message);
+	}
+}
+
 static void
 fields_and_patterns_are_counted(void **state)
 {
@@ -567,6 +595,7 @@ main(void)
 		cmocka_unit_test(a_circle_of_segments_is_named),
 		cmocka_unit_test(segments_in_segments_have_a_depth),
 		cmocka_unit_test(what_is_too_many_is_refused_at_its_place),
+		cmocka_unit_test(what_is_too_many_in_all_is_refused),
 		cmocka_unit_test(fields_and_patterns_are_counted),
 		cmocka_unit_test(conditions_have_a_depth),
 		cmocka_unit_test(texts_and_values_have_a_size),
