@@ -283,7 +283,8 @@ class Maker:
     def spoiled_bytes(self):
         """A request of organization 1's neighbour with bytes changed anywhere: for a connection of its own."""
         request = compose(self.right(caller=self.rng.choice(self.orgs[1].callers)), self.port)
-        text, r = bytearray(request.text), self.rng
+        r = self.rng
+        text = bytearray(request.text.replace(PASSWORD.encode(), b'Spoiled'))  # it may end up in a path, which is logged
         for _ in range(r.choice((1, 1, 1, 2, 8))):
             at = r.randrange(len(text))
             kind = r.randrange(5)
