@@ -4,10 +4,10 @@
  *
  *	BEGIN IMMEDIATE; (SAVEPOINT s; function; RELEASE s)*; COMMIT; answer all
  *
- * A batch is everything that has queued up while the last one was being synced, and
- * what comes while it is young; it never waits for company. A function that fails undoes its own savepoint
- *only. Nobody is answered before COMMIT, not even with a failure: that may rest on what another function of
- *the batch wrote.
+ * A batch is everything that has queued up while the last one was being synced, and what comes
+ * while it is young; it never waits for company. A function that fails undoes its own savepoint
+ * only. Nobody is answered before COMMIT, not even with a failure: that may rest on what another
+ * function of the batch wrote.
  *
  * When a batch breaks (SQLite ended the transaction early, or COMMIT said that
  * nothing was written) its functions run again one by one, so that each gets the

@@ -2,12 +2,14 @@
 /*
  * auditdriver: does the audit log notice what was done to it? (AU-4; tests/fault/run-tamper drives it.)
  *
- *	auditdriver tamper CASES [SEED]   random changes to sealed entries, exported and stored, against a
- *held checkpoint auditdriver measure ENTRIES       how long verifying takes auditdriver database ENTRIES how
- *long sealing and verifying in SQLite takes
+ *	auditdriver tamper CASES [SEED]   random changes to sealed entries, exported and stored,
+ *	                                  against a held checkpoint
+ *	auditdriver measure ENTRIES       how long verifying takes
+ *	auditdriver database ENTRIES      how long sealing and verifying in SQLite takes
  *
- * Each case is one change that somebody with the file, or with the database and its triggers gone, could
- *make. A case passes where the verification names a problem. The untouched log must verify before and after.
+ * Each case is one change that somebody with the file, or with the database and its triggers
+ * gone, could make. A case passes where the verification names a problem. The untouched log must
+ * verify before and after.
  */
 #include "base/check.h"
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * merkle: the tree of RFC 6962 section 2.1, over SHA-256. Pure: it hashes and asks for stored hashes, nothing
- *else.
+ * merkle: the tree of RFC 6962 section 2.1, over SHA-256. Pure: it hashes and asks for stored
+ * hashes, nothing else.
  *
  *	leaf = SHA-256(0x00 | data)      node = SHA-256(0x01 | left | right)      root of nothing = SHA-256()
  *

@@ -5,10 +5,11 @@
  *	audit_pending --seal (one transaction)--> audit_leaf, audit_node, audit_head
  *	audit_head (committed) --sign--> file beside the key, then audit_checkpoint
  *
- * One sealer at a time per organization: the head's row is locked, and moved by compare-and-set. Before it
- *signs, the sealer demands that the tree continues the last checkpoint it knows, in the file and in the
- * database: after a rollback or a restored backup it refuses, loudly and for ever, rather than sign a second
- * history. The file is written first, so that whatever has been published is remembered.
+ * One sealer at a time per organization: the head's row is locked, and moved by compare-and-set.
+ * Before it signs, the sealer demands that the tree continues the last checkpoint it knows, in
+ * the file and in the database: after a rollback or a restored backup it refuses, loudly and for
+ * ever, rather than sign a second history. The file is written first, so that whatever has been
+ * published is remembered.
  */
 #ifndef CORE_AUDIT_SEAL_H
 #define CORE_AUDIT_SEAL_H

@@ -2,10 +2,12 @@
 /*
  * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
  *
- *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry, payload's
- *hash, policy version, the agent's own words (last, labelled): fixed when it was proposed seen part summary,
- *affected data, the change (created, deleted, or field by field), warnings: what the handler did when it ran;
- *made again at apply, and must be the same
+ *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
+ *	              payload's hash, policy version, the agent's own words (last, labelled):
+ *	              fixed when it was proposed
+ *	seen part     summary, affected data, the change (created, deleted, or field by field),
+ *	              warnings: what the handler did when it ran; made again at apply, and must
+ *	              be the same
  *
  * No clock and no language in it; every text is visible (visible.h). viewHash is
  * the SHA-256 of its canonical form.

@@ -6,8 +6,8 @@
  *	            "overrides": true, "autoExecute": true, "gdpr": false, "hipaa": false, "allowListed": [],
  *	            "groups": []}}
  *
- * A group is {"teamId", "votes": 1, "risk"?, "effect"?, "production"?, "tools"?}: that many people of the
- *team must be among those who agree, wherever all that it says applies.
+ * A group is {"teamId", "votes": 1, "risk"?, "effect"?, "production"?, "tools"?}: that many
+ * people of the team must be among those who agree, wherever all that it says applies.
  *
  * What is absent has the value shown. Unknown members are refused when it is saved.
  */

@@ -2,8 +2,8 @@
 /*
  * session: a person who has signed in (ID-8), with a password or at an identity provider (core/oidc).
  *
- *	POST /session --> cookie __Host-sid + csrfToken --idle 30 min, 12 h in all, sign-out, disabled-->
- *ended
+ *	POST /session --> cookie __Host-sid + csrfToken
+ *	              --idle 30 min, 12 h in all, sign-out, disabled--> ended
  *
  * A sign-in always makes a new secret and ends the session that came with it. Wrong people and wrong
  * passwords are one answer and one amount of work. LIMIT_SIGNIN_TRIES from one address for one person within

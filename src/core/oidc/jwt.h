@@ -4,9 +4,9 @@
  *
  *	text --jwt_read--> claims that nobody has vouched for --jwt_verify--> claims of whoever has the key
  *
- * RS256 and ES256, nothing else: `none` and HMAC (with a public key as its secret) are not in the table, and
- *a key is used only for the algorithm of its own kind. Extensions that must be understood (`crit`) are
- *refused.
+ * RS256 and ES256, nothing else: `none` and HMAC (with a public key as its secret) are not in the
+ * table, and a key is used only for the algorithm of its own kind. Extensions that must be
+ * understood (`crit`) are refused.
  */
 #ifndef CORE_OIDC_JWT_H
 #define CORE_OIDC_JWT_H

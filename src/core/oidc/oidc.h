@@ -2,14 +2,14 @@
 /*
  * oidc: people who sign in at an identity provider (ID-8; OpenID Connect, code with PKCE).
  *
- *	GET /session/oidc --303--> provider --303--> GET /session/oidc/callback --303--> where they wanted to
- *go cookie: flow                                 code for ID token, claims checked,   with a session as
- *	                                               person found                         with a password
+ *	GET /session/oidc          a cookie keeps the flow      --303--> the provider
+ *	GET /session/oidc/callback code for ID token, claims,
+ *	                           who it is, a session         --303--> where they wanted to go
  *
- * Who it is: the account (issuer, subject) that a member is bound to. A member who is not bound yet is found
- *by the address, if the provider says that it is theirs, and bound to the account from then on. Strangers are
- * refused, but for newcomers of listed domains, where the settings say so. What is refused although the
- *member is known is on record.
+ * Who it is: the account (issuer, subject) that a member is bound to. A member who is not bound
+ * yet is found by the address, if the provider says that it is theirs, and bound to the account
+ * from then on. Strangers are refused, but for newcomers of listed domains, where the settings
+ * say so. What is refused although the member is known is on record.
  */
 #ifndef CORE_OIDC_OIDC_H
 #define CORE_OIDC_OIDC_H

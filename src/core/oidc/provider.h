@@ -2,13 +2,15 @@
 /*
  * provider: the identity provider (OpenID Connect), asked over HTTP.
  *
- *	oidc_new -> [oidc_enter -> provider_describe -> provider_exchange -> provider_keys -> oidc_leave] ...
- *-> oidc_free
+ *	oidc_new
+ *	[oidc_enter, provider_describe, provider_exchange, provider_keys, oidc_leave] ...
+ *	oidc_free
  *
- * What it says of itself and its keys are kept for LIMIT_OIDC_CACHE_US; everything else is asked each time.
- * All of it is checked as if a stranger had sent it: sizes, time, TLS (http/client), the issuer's own name,
- *and that nothing goes to an address that is less protected than the issuer's. Only oidc_enter lets anybody
- *ask, so that a provider which is slow never holds all workers.
+ * What it says of itself and its keys are kept for LIMIT_OIDC_CACHE_US; everything else is asked
+ * each time. All of it is checked as if a stranger had sent it: sizes, time, TLS (http/client),
+ * the issuer's own name, and that nothing goes to an address that is less protected than the
+ * issuer's. Only oidc_enter lets anybody ask, so that a provider which is slow never holds all
+ * workers.
  *
  * Every failure to get an answer is E_UNAVAILABLE; messages never hold a code, a token or a secret.
  */

@@ -4,11 +4,10 @@
  *
  *	context (JSON) --subject_prepare--> subject --ruleset_evaluate, as often as one likes--> evaluation
  *
- * A subject is a context made ready for one ruleset: each field that rules ask
- * for is looked up once, each segment decided at most once. So many items
- * cost little more than one. It borrows from the ruleset and the context and belongs to one thread.
- * Evaluating allocates nothing (RE2 keeps its own bounded caches) and always ends in a time bounded by
- *limits.h.
+ * A subject is a context made ready for one ruleset: each field that rules ask for is looked up
+ * once, each segment decided at most once. So many items cost little more than one. It borrows
+ * from the ruleset and the context and belongs to one thread. Evaluating allocates nothing (RE2
+ * keeps its own bounded caches) and always ends in a time bounded by limits.h.
  */
 #ifndef DOMAIN_FLAG_EVALUATE_H
 #define DOMAIN_FLAG_EVALUATE_H

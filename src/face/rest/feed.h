@@ -4,8 +4,8 @@
  *
  *	feed_follow (a worker) --> follower --news, twice a second or sooner--> stream ... --> closed
  *
- * Whoever follows is identified anew for every look, so a credential that was revoked hears nothing more, and
- *its stream ends. A hint from the hub makes the thread look at once.
+ * Whoever follows is identified anew for every look, so a credential that was revoked hears
+ * nothing more, and its stream ends. A hint from the hub makes the thread look at once.
  */
 #ifndef FACE_REST_FEED_H
 #define FACE_REST_FEED_H
