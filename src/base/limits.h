@@ -12,21 +12,16 @@
 #define MIB (1024 * KIB)
 
 /* --- memory --- */
-#define LIMIT_ARENA_CHUNK (16u * KIB) /* most requests fit one chunk */
-#define LIMIT_REQUEST_ARENA                                                                                  \
-	(64u * MIB) /* a 1 MiB body as a tree, a card, a diff and an answer, with room                       \
-		     */
+#define LIMIT_ARENA_CHUNK   (16u * KIB) /* most requests fit one chunk */
+#define LIMIT_REQUEST_ARENA (64u * MIB) /* a 1 MiB body as a tree, a card, a diff and an answer, with room */
 
 /* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
-#define LIMIT_JSON_DEPTH 64u
-#define LIMIT_JSON_NODES 100000u
-#define LIMIT_JSON_EXPONENT                                                                                  \
-	15u /* digits of a number's exponent: so comparing numbers exactly stays simple                      \
-	     */
-#define LIMIT_JSON_BYTES (4u * MIB) /* larger than a body: documents of ours are read back too */
+#define LIMIT_JSON_DEPTH    64u
+#define LIMIT_JSON_NODES    100000u
+#define LIMIT_JSON_EXPONENT 15u /* digits of a number's exponent: so comparing numbers exactly stays simple */
+#define LIMIT_JSON_BYTES    (4u * MIB) /* larger than a body: documents of ours are read back too */
 
-#define LIMIT_JSON_STORED_BYTES (32u * MIB) /* json_parse_stored: the ruleset of 20,000 flags has about 15   \
-					     */
+#define LIMIT_JSON_STORED_BYTES (32u * MIB) /* json_parse_stored: the ruleset of 20,000 flags has about 15 */
 #define LIMIT_JSON_STORED_NODES 1000000u    /* as a tree they fill a request's arena */
 
 /* --- HTTP --- */
@@ -123,21 +118,19 @@
 #define LIMIT_PAGE	   200		      /* rows of one page */
 
 /* --- identity providers (OIDC) --- */
-#define LIMIT_OIDC_MS	  8000	       /* one answer of theirs: a person waits, and so does a worker */
-#define LIMIT_OIDC_ANSWER (256u * KIB) /* their keys, with certificates, have a tenth */
-#define LIMIT_OIDC_KEYS	  50u	       /* of one provider: some announce a dozen */
-#define LIMIT_OIDC_CACHE_US                                                                                  \
-	INT64_C(3600000000)			/* what they say of themselves is asked again after an hour  \
-						 */
-#define LIMIT_OIDC_AGAIN_US  INT64_C(60000000)	/* for a key we do not know, at most once a minute */
-#define LIMIT_OIDC_FLOW_US   INT64_C(600000000) /* ten minutes to sign in there and come back */
-#define LIMIT_OIDC_SKEW_US   INT64_C(60000000)	/* how far their clock may be off */
-#define LIMIT_OIDC_CODE	     (4u * KIB)		/* a code: theirs are up to 2 KiB */
-#define LIMIT_OIDC_SUBJECT   255u		/* OpenID Connect Core, section 2 */
-#define LIMIT_OIDC_RETURN    1000u		/* where to go on: it travels in a cookie of 4 KiB */
-#define LIMIT_JWT	     (64u * KIB)	/* an ID token; those with many groups have a quarter */
-#define LIMIT_RSA_BITS	     8192		/* a larger key costs more time than it is worth ... */
-#define LIMIT_RSA_LEAST_BITS 2048		/* ... and a smaller one is worth nothing */
+#define LIMIT_OIDC_MS	     8000	  /* one answer of theirs: a person waits, and so does a worker */
+#define LIMIT_OIDC_ANSWER    (256u * KIB) /* their keys, with certificates, have a tenth */
+#define LIMIT_OIDC_KEYS	     50u	  /* of one provider: some announce a dozen */
+#define LIMIT_OIDC_CACHE_US  INT64_C(3600000000) /* what they say of themselves is asked again after an hour */
+#define LIMIT_OIDC_AGAIN_US  INT64_C(60000000)	 /* for a key we do not know, at most once a minute */
+#define LIMIT_OIDC_FLOW_US   INT64_C(600000000)	 /* ten minutes to sign in there and come back */
+#define LIMIT_OIDC_SKEW_US   INT64_C(60000000)	 /* how far their clock may be off */
+#define LIMIT_OIDC_CODE	     (4u * KIB)		 /* a code: theirs are up to 2 KiB */
+#define LIMIT_OIDC_SUBJECT   255u		 /* OpenID Connect Core, section 2 */
+#define LIMIT_OIDC_RETURN    1000u		 /* where to go on: it travels in a cookie of 4 KiB */
+#define LIMIT_JWT	     (64u * KIB)	 /* an ID token; those with many groups have a quarter */
+#define LIMIT_RSA_BITS	     8192		 /* a larger key costs more time than it is worth ... */
+#define LIMIT_RSA_LEAST_BITS 2048		 /* ... and a smaller one is worth nothing */
 
 /* --- tools --- */
 #define LIMIT_EVENT_POLL_US INT64_C(500000)  /* another server's hint may never come */
