@@ -65,7 +65,7 @@ def main():
     print(f'{"propose/s":>10}{"p50 ms":>8}{"p99 ms":>8}{"pgbench/s":>11}{"ratio":>8}{"goal":>6}{"round trips":>13}{"goal":>6}')
     print(f'{rate:>10.0f}{p50 / 1000:>8.1f}{p99 / 1000:>8.1f}{theirs:>11.0f}{ratio:>8.3f}{GOAL:>6}{trips:>13}{TRIPS_GOAL:>6}')
     print('ratio per round ' + ' '.join(f'{row[0] / row[3]:.3f}' for row in got))
-    print(f'propose ratio={ratio / GOAL:.2f}')
+    print(f'propose ratio={ratio:.3f}')
 
 
 if __name__ == '__main__':
