@@ -165,7 +165,8 @@ sqlite_open(struct ctx *cx, struct db *db, const struct db_options *o)
 
 	CHECK(q != NULL);
 	q->lock_fd = -1;
-	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks how much it has; counting takes a lock */
+	(void)sqlite3_config(
+		SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks how much it has; counting takes a lock */
 	s = open_files(cx, q, o, db->catalog.sql_count);
 	if (s != OK) {
 		free_self(q);
