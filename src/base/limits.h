@@ -145,8 +145,9 @@
 #define LIMIT_RULESET_ITEMS    20000u	   /* flags and configs of one environment */
 #define LIMIT_RULESET_SEGMENTS 1000u
 #define LIMIT_RULESET_FIELDS   1000u   /* names that rules ask for: each is a slot of every context */
-#define LIMIT_RULESET_PATTERNS 500u    /* different ones; each may take LIMIT_REGEX_MEMORY */
-#define LIMIT_PATTERN_PROGRAM  1000u   /* RE2's instructions: times LIMIT_CONTEXT_TEXT is the worst match */
+#define LIMIT_RULESET_PATTERNS 200u    /* different ones, by field: each is tried once for a context */
+#define LIMIT_PATTERN_PROGRAM  250u    /* RE2's instructions of one pattern */
+#define LIMIT_RULESET_PROGRAM  5000u   /* of all: half a second for a context of LIMIT_CONTEXT_TEXT */
 #define LIMIT_FLAG_RULES       200u    /* of one flag, config or segment */
 #define LIMIT_FLAG_CONDITIONS  1000u   /* in all rules of one of them: bounds the time of one answer */
 #define LIMIT_FLAG_LIST	       100000u /* entries of $in, allowList, denyList: hashed, so only memory counts */

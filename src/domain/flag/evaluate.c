@@ -89,7 +89,7 @@ status
 subject_prepare(
 	struct ctx *cx, const struct ruleset *rs, const struct json *context, struct subject **out_subject)
 {
-	size_t fields = rs->fields.count, segments = rs->segment_keys.count;
+	size_t fields = rs->fields.count, segments = rs->segment_keys.count, matches = rs->patterns.count;
 	struct subject *s;
 	str target;
 
@@ -97,13 +97,14 @@ subject_prepare(
 		return fail(cx, E_INVALID, "the context must be an object");
 	if (context->count > LIMIT_CONTEXT_MEMBERS)
 		return fail(cx, E_TOO_LARGE, "the context has more than %u members", LIMIT_CONTEXT_MEMBERS);
-	/* one piece: the subject, its values, its segments */
-	s = arena_try(cx->arena, sizeof(*s) + fields * sizeof(struct value) + segments);
+	/* one piece: the subject, its values, and what will be known of segments and patterns */
+	s = arena_try(cx->arena, sizeof(*s) + fields * sizeof(struct value) + segments + matches);
 	if (!s)
 		return fail(cx, E_TOO_LARGE, "there is no room to read the context");
 	s->rs = rs;
 	s->values = (struct value *)(s + 1);
 	s->segments = (uint8_t *)(s->values + fields);
+	s->matches = s->segments + segments;
 	TRY(read_context(cx, s, context));
 	s->has_target = target_text(s->values[rs->target].json, s->digits, &target);
 	if (s->has_target)
@@ -113,32 +114,6 @@ subject_prepare(
 }
 
 /* --- answers --- */
-
-bool
-condition_holds(const struct condition *c, struct subject *s)
-{
-	switch (c->kind) {
-	case CONDITION_EVERYBODY:
-		return true;
-	case CONDITION_LEAF:
-		return predicate_holds(c, &s->values[c->field]);
-	case CONDITION_SEGMENT:
-		return segment_holds(s, c->as.segment);
-	case CONDITION_AND:
-		for (uint32_t i = 0; i < c->count; i++)
-			if (!condition_holds(&c->as.children[i], s))
-				return false;
-		return true;
-	case CONDITION_OR:
-		for (uint32_t i = 0; i < c->count; i++)
-			if (condition_holds(&c->as.children[i], s))
-				return true;
-		return false;
-	case CONDITION_NOT:
-		break;
-	}
-	return !condition_holds(c->as.children, s);
-}
 
 /* Deny wins over allow, and allow over the rules. */
 static bool
@@ -155,12 +130,53 @@ is_member(struct subject *s, const struct segment *seg)
 }
 
 /* Decided once: segments that share segments would otherwise take a time that doubles with each. */
-bool
+static bool
 segment_holds(struct subject *s, uint32_t segment)
 {
-	if (s->segments[segment] == MEMBER_UNKNOWN)
-		s->segments[segment] = is_member(s, &s->rs->segments[segment]) ? MEMBER_YES : MEMBER_NO;
-	return s->segments[segment] == MEMBER_YES;
+	uint8_t *known = &s->segments[segment];
+
+	if (*known == KNOWN_NOT)
+		*known = is_member(s, &s->rs->segments[segment]) ? KNOWN_TRUE : KNOWN_FALSE;
+	return *known == KNOWN_TRUE;
+}
+
+/* Tried once, however many rules ask: so patterns cost a context a bounded time in all. */
+static bool
+match_holds(struct subject *s, const struct condition *c)
+{
+	uint8_t *known = &s->matches[c->count];
+
+	if (*known == KNOWN_NOT)
+		*known = predicate_holds(c, &s->values[c->field]) ? KNOWN_TRUE : KNOWN_FALSE;
+	return *known == KNOWN_TRUE;
+}
+
+bool
+condition_holds(const struct condition *c, struct subject *s)
+{
+	switch (c->kind) {
+	case CONDITION_EVERYBODY:
+		return true;
+	case CONDITION_LEAF:
+		return predicate_holds(c, &s->values[c->field]);
+	case CONDITION_MATCH:
+		return match_holds(s, c);
+	case CONDITION_SEGMENT:
+		return segment_holds(s, c->as.segment);
+	case CONDITION_AND:
+		for (uint32_t i = 0; i < c->count; i++)
+			if (!condition_holds(&c->as.children[i], s))
+				return false;
+		return true;
+	case CONDITION_OR:
+		for (uint32_t i = 0; i < c->count; i++)
+			if (condition_holds(&c->as.children[i], s))
+				return true;
+		return false;
+	case CONDITION_NOT:
+		break;
+	}
+	return !condition_holds(c->as.children, s);
 }
 
 bool

@@ -30,6 +30,7 @@ struct predicate;
 enum condition_kind {
 	CONDITION_EVERYBODY, /* a rule without one */
 	CONDITION_LEAF,
+	CONDITION_MATCH, /* a leaf with a pattern: each is tried once for a context */
 	CONDITION_SEGMENT,
 	CONDITION_AND,
 	CONDITION_OR,
@@ -38,9 +39,9 @@ enum condition_kind {
 
 struct condition {
 	enum condition_kind kind;
-	uint32_t count;		    /* AND, OR, NOT: children; $cidr: blocks */
-	const struct predicate *op; /* LEAF */
-	uint32_t field;		    /* LEAF: its place among the fields, and among a subject's values */
+	uint32_t count; /* AND, OR, NOT: children; $cidr: blocks; MATCH: its place among the patterns */
+	const struct predicate *op; /* LEAF, MATCH */
+	uint32_t field; /* LEAF, MATCH: its place among the fields, and among a subject's values */
 	union {
 		const struct condition *children;
 		const struct scalar *value; /* one that is compared with */
@@ -79,10 +80,11 @@ struct ruleset {
 	struct arena arena; /* all of it, this struct too */
 	struct item *items;
 	struct segment *segments;
-	struct set item_keys, segment_keys, fields, patterns; /* names; places are those of the arrays */
-	struct pattern *compiled;     /* what the arena cannot give back, newest first */
-	const struct regex **regexes; /* by place in patterns */
-	uint32_t *paths;	      /* the fields with dots */
+	struct set item_keys, segment_keys, fields; /* names; places are those of the arrays */
+	struct set patterns;			    /* "field NUL pattern" */
+	struct pattern *compiled;		    /* what the arena cannot give back, newest first */
+	const struct regex **regexes;		    /* by place in patterns */
+	uint32_t *paths;			    /* the fields with dots */
 	uint32_t path_count;
 	uint32_t target; /* the field that names the target */
 };
@@ -105,6 +107,7 @@ struct compiler {
 	struct ctx *cx;
 	struct ruleset *rs;
 	size_t issues;
+	size_t program;	     /* instructions of all patterns */
 	uint32_t conditions; /* of the item or segment at hand */
 	struct buf scratch;  /* a value being written */
 };
@@ -212,20 +215,20 @@ str predicate_names(struct arena *a);
 struct subject {
 	const struct ruleset *rs;
 	struct value *values; /* by field */
-	uint8_t *segments;    /* by segment: MEMBER_... */
+	uint8_t *segments;    /* by segment: KNOWN_... */
+	uint8_t *matches;     /* by pattern: KNOWN_... */
 	bool has_target;
 	struct scalar target;
 	char digits[24]; /* of a target that is a number */
 };
 
-enum { MEMBER_UNKNOWN, MEMBER_NO, MEMBER_YES };
+enum { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE };
 
 /* The id that lists and rollouts know a target by: a text, or the digits of an integer. False where value is
  * neither. */
 bool target_text(const struct json *value, char digits[24], str *out_text);
 
 bool condition_holds(const struct condition *c, struct subject *s);
-bool segment_holds(struct subject *s, uint32_t segment);
 bool rollout_holds(const struct rule *r, const struct subject *s);
 
 /* "trace": one entry for each rule up to the one that matched (or all). */

@@ -109,12 +109,40 @@ read_truth(struct compiler *c, const struct at *at, const struct json *v, struct
 	return OK;
 }
 
-static status
-keep_pattern(struct ruleset *rs, struct pattern *p, struct scalar text, uint32_t *out_place)
+/* What a pattern is known by: the field belongs to it, since the answer is kept for both together. */
+static struct scalar
+name_pattern(struct compiler *c, uint32_t field, str pattern)
 {
-	p->next = rs->compiled;
-	rs->compiled = p;
-	return set_add(&rs->patterns, text, out_place);
+	str name = c->rs->fields.values[field].text;
+
+	return scalar_text(arena_printf(c->cx->arena, "%.*s%c%.*s", STR_ARG(name), '\0', STR_ARG(pattern)));
+}
+
+static status
+compile_pattern(struct compiler *c, const struct at *at, str pattern, struct scalar name)
+{
+	struct pattern *p;
+	struct ctx sub;
+	uint32_t place;
+
+	TRY(compiler_take(c, 1, sizeof(*p), &p));
+	ctx_init(&sub, c->cx->arena);
+	if (regex_new(&sub, pattern, REGEX_RE2, &p->regex) != OK) {
+		compiler_issue(c, at, "%.*s", STR_ARG(sub.error.message));
+		return OK;
+	}
+	p->next = c->rs->compiled;
+	c->rs->compiled = p;
+	c->program += regex_program(p->regex);
+	if (c->program > LIMIT_RULESET_PROGRAM)
+		compiler_issue(c, at, "is too much work: all patterns together have more than %u steps",
+			LIMIT_RULESET_PROGRAM);
+	if (regex_program(p->regex) > LIMIT_PATTERN_PROGRAM)
+		compiler_issue(c, at, "is too much work: the pattern has %zu steps, at most %u are accepted",
+			regex_program(p->regex), LIMIT_PATTERN_PROGRAM);
+	TRY(set_add(&c->rs->patterns, name, &place));
+	c->rs->regexes[place] = p->regex;
+	return OK;
 }
 
 /* Patterns are compiled once, however many rules have them. */
@@ -122,34 +150,22 @@ static status
 read_pattern(struct compiler *c, const struct at *at, const struct json *v, struct condition *out)
 {
 	struct ruleset *rs = c->rs;
-	struct pattern *p;
-	struct scalar text = scalar_of(v);
-	struct ctx sub;
-	uint32_t place;
+	struct scalar name;
 
 	if (!is_string(c, at, v))
 		return OK;
-	place = set_find(&rs->patterns, &text);
-	if (place != SET_NONE) {
-		out->as.regex = rs->regexes[place];
-		return OK;
-	}
-	if (rs->patterns.count >= LIMIT_RULESET_PATTERNS) {
+	name = name_pattern(c, out->field, v->text);
+	out->kind = CONDITION_MATCH;
+	out->count = set_find(&rs->patterns, &name);
+	if (out->count == SET_NONE && rs->patterns.count >= LIMIT_RULESET_PATTERNS) {
 		compiler_issue(c, at, "is one pattern too many: a ruleset has at most %u different ones",
 			LIMIT_RULESET_PATTERNS);
 		return OK;
 	}
-	TRY(compiler_take(c, 1, sizeof(*p), &p));
-	ctx_init(&sub, c->cx->arena);
-	if (regex_new(&sub, v->text, REGEX_RE2, &p->regex) != OK) {
-		compiler_issue(c, at, "%.*s", STR_ARG(sub.error.message));
-		return OK;
-	}
-	TRY(keep_pattern(rs, p, text, &place));
-	if (regex_program(p->regex) > LIMIT_PATTERN_PROGRAM)
-		compiler_issue(c, at, "is too much work: the pattern has %zu steps, at most %u are accepted",
-			regex_program(p->regex), LIMIT_PATTERN_PROGRAM);
-	out->as.regex = rs->regexes[place] = p->regex;
+	if (out->count == SET_NONE)
+		TRY(compile_pattern(c, at, v->text, name));
+	out->count = set_find(&rs->patterns, &name);
+	out->as.regex = out->count == SET_NONE ? NULL : rs->regexes[out->count];
 	return OK;
 }
 

@@ -30,6 +30,7 @@ name_of(const struct condition *c)
 		return STR("$not");
 	case CONDITION_EVERYBODY:
 	case CONDITION_LEAF:
+	case CONDITION_MATCH:
 		break;
 	}
 	return c->op->name;
@@ -41,7 +42,7 @@ write_condition(struct json_out *o, const char *key, struct subject *s, const st
 {
 	json_out_object(o, key);
 	json_out_str(o, "operator", name_of(c));
-	if (c->kind == CONDITION_LEAF) {
+	if (c->kind == CONDITION_LEAF || c->kind == CONDITION_MATCH) {
 		json_out_str(o, "field", s->rs->fields.values[c->field].text);
 		json_out_str(o, "found", str_of(type_name(s->values[c->field].scalar.type)));
 	} else if (c->kind == CONDITION_SEGMENT) {

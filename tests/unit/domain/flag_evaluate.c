@@ -234,6 +234,34 @@ a_field_with_dots_is_a_name_first_and_a_path_then(void **state)
 	}
 }
 
+/* Its answer is kept for the context: for this field, and no other, and for the other pattern anew. */
+static void
+a_pattern_is_tried_once_for_each_field(void **state)
+{
+	UNIT(u);
+	struct ruleset *rs = compiled(&u, "{'flags':{'x':{'type':'boolean','defaultValue':false,'rules':[{'"
+					  "if':{'field':'x','$matches':'a'},'value':true}]},"
+					  "'y':{'type':'boolean','defaultValue':false,'rules':[{'if':{'field'"
+					  ":'y','$matches':'a'},'value':true}]},"
+					  "'z':{'type':'boolean','defaultValue':false,'rules':[{'if':{'field'"
+					  ":'x','$matches':'b'},'value':true}]},"
+					  "'xx':{'type':'boolean','defaultValue':false,'rules':[{'if':{'$not'"
+					  ":{'field':'x','$matches':'a'}},"
+					  "'value':true}]}}}");
+	struct subject *s = prepared(&u, rs, "{'x':'a','y':'b'}");
+	static const bool expected[] = { true, false, false, false };
+
+	(void)state;
+	for (size_t again = 0; again < 2; again++)
+		for (size_t i = 0; i < COUNT(expected); i++) {
+			struct evaluation e;
+
+			ruleset_evaluate(s, ruleset_at(rs, i), &e);
+			assert_int_equal(e.rule == 0, expected[i]);
+		}
+	ruleset_free(rs);
+}
+
 /* --- rules --- */
 
 static void
@@ -781,6 +809,7 @@ main(void)
 		cmocka_unit_test(conditions_combine),
 		cmocka_unit_test(not_equals_is_the_opposite_of_equals),
 		cmocka_unit_test(a_field_with_dots_is_a_name_first_and_a_path_then),
+		cmocka_unit_test(a_pattern_is_tried_once_for_each_field),
 		cmocka_unit_test(the_first_rule_that_matches_wins),
 		cmocka_unit_test(a_ruleset_outlives_its_document),
 		cmocka_unit_test(deny_wins_over_allow_and_allow_over_rules),

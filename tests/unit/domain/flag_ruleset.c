@@ -436,7 +436,14 @@ fields_and_patterns_are_counted(void **state)
 			"'f#':{'type':'boolean','defaultValue':false,'rules':[{'if':{'field':'x','$matches':"
 			"'a#'},'value':true}]}",
 			LIMIT_RULESET_PATTERNS + 1, "}}"),
-		"/flags/f500/rules/0/if/$matches", "is one pattern too many");
+		"/flags/f200/rules/0/if/$matches", "is one pattern too many");
+	assert_refused(&u,
+		many(&u, "{'flags':{",
+			"'f#':{'type':'boolean','defaultValue':false,'rules':[{'if':{'field':'x','$matches':"
+			"'a{200}b#'},'value':true}]}",
+			25, "}}"),
+		"/flags/f24/rules/0/if/$matches",
+		"is too much work: all patterns together have more than 5000");
 	/* the same pattern again costs nothing */
 	ruleset_free(compiled(&u,
 		many(&u, "{'flags':{",
