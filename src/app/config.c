@@ -325,6 +325,9 @@ check_oidc(struct ctx *cx, const struct config *c)
 		return fail(cx, E_INVALID,
 			"oidc-newcomer-role and oidc-newcomer-domains come together; %s is missing",
 			c->oidc_newcomer_domains.len ? "oidc-newcomer-role" : "oidc-newcomer-domains");
+	if (str_eq(c->oidc_newcomer_role, STR("admin"))) /* another role that is one is refused at sign-in */
+		return fail(
+			cx, E_INVALID, "oidc-newcomer-role may not be admin: nobody has added these people");
 	return OK;
 }
 

@@ -39,6 +39,19 @@ fail_issue(struct ctx *cx, str path, str message)
 		cx->error.issues[cx->error.issue_count++] = (struct issue){ path, message };
 }
 
+status
+fail_below(struct ctx *cx, str part, status s)
+{
+	struct error *e = &cx->error;
+
+	if (s != E_INVALID || e->code != s || e->issue_count == 0)
+		return s;
+	for (size_t i = 0; i < e->issue_count; i++)
+		e->issues[i].path =
+			arena_printf(cx->arena, "%.*s%.*s", STR_ARG(part), STR_ARG(e->issues[i].path));
+	return fail(cx, s, "%.*s %.*s", STR_ARG(e->issues[0].path), STR_ARG(e->issues[0].message));
+}
+
 void
 ctx_header(struct ctx *cx, const char *name, str value)
 {

@@ -82,6 +82,11 @@ fail_describe(struct ctx *cx, status code, const char *format, ...);
 /* Adds an issue to the error that is being described; the caller fails with E_INVALID afterwards. */
 void fail_issue(struct ctx *cx, str path, str message);
 
+/* After a part of the input was read with result s: its issues are issues of the whole, so their paths begin
+ * with the part's, and the message says the first of them so. Anything but E_INVALID is handed back as it is.
+ */
+status fail_below(struct ctx *cx, str part, status s) MUST_USE;
+
 /* Adds a header to the answer; one of the same name is replaced. Never text that somebody else wrote. */
 void ctx_header(struct ctx *cx, const char *name, str value);
 

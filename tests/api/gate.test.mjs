@@ -64,6 +64,8 @@ test('TL-6 defaults by verb and effect; the full set is what is stored', async (
 	assert.ok((await w.audit({ action: 'permission.changed', resourceId: agent.id })).length === 2);
 	for (const tools of ['x', [1], [{}], [{ toolName: 'note.create', permissionStatus: 'maybe' }], [{ toolName: 'none', permissionStatus: 'blocked' }], Array(2).fill({ toolName: 'note.get', permissionStatus: 'blocked' })])
 		await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools }), 400, 'invalid');
+	const { fields } = await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'note.get', permissionStatus: 'block' }] }), 400, 'invalid', /^\/tools\/0\/permissionStatus must be one of: always_allow, needs_approval, blocked$/);
+	assert.deepEqual(fields.map(({ path }) => path), ['/tools/0/permissionStatus']);
 	await refused(w.admin.put('/api/v1/agents/none/tools', { tools: [] }), 404, 'not_found');
 	await refused(agent.ask().put(`/api/v1/agents/${agent.id}/tools`, { tools: [] }), 403, 'forbidden', /access\.agent\.manage/);
 });

@@ -411,8 +411,10 @@ test('ID-8 newcomers: only where the settings say so, of a listed domain, verifi
 	const members = await ok(own.as(own.first.adminToken).get('/api/v1/members'));
 	assert.deepEqual(members.items.filter((member) => member.email === 'n@example.org').map(({ roles }) => roles), [['proposer']]);
 	await own.stop();
-	for (const role of ['admin', 'no such role']) {
+	for (const role of ['chief', 'no such role']) {
 		const wrong = await startSetUp(settings(puppet.issuer, { 'oidc-newcomer-role': role, 'oidc-newcomer-domains': 'example.org' }));
+		if (role === 'chief')
+			await ok(wrong.as(wrong.first.adminToken).post('/api/v1/roles', { name: role, level: 'admin' }));
 		await refused(signIn({ claims: { sub: 'n', email: 'n@example.org' } }, { at: wrong }), 403, 'forbidden', /role for newcomers/);
 		await wrong.stop();
 	}
@@ -505,6 +507,7 @@ test('settings that do not fit together are refused at the start, without repeat
 		[['--oidc-issuer', 'http://idp.example', '--oidc-client-id', 'x'], /--oidc-issuer must be/],
 		[['--oidc-issuer', 'https://user@idp.example'], /--oidc-issuer must be/],
 		[['--oidc-newcomer-role', 'observer'], /oidc-newcomer-domains is missing/],
+		[['--oidc-newcomer-role', 'admin', '--oidc-newcomer-domains', 'example.org'], /oidc-newcomer-role may not be admin/],
 		[['--oidc-newcomer-domains', 'example.org,,'], /--oidc-newcomer-domains must be/],
 		[['--public-url', 'http://countersign.example'], /--public-url must be/],
 		[['--public-url', 'https://countersign.example/path'], /--public-url must be/],

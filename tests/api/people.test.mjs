@@ -100,6 +100,8 @@ test('settings have documented defaults, are replaced as a whole, and their vers
 		const { fields } = await refused(admin.put('/api/v1/settings', { policy }), 400, 'invalid');
 		assert.ok(!fields || fields[0].path.startsWith('/policy'), JSON.stringify(fields));
 	}
+	await refused(admin.put('/api/v1/settings', { policy: { votesLow: 0 } }), 400, 'invalid', /^\/policy\/votesLow must be at least 1$/);
+	await refused(admin.put('/api/v1/settings', { policy: { groups: [{ teamId: 'x', votes: 0 }] } }), 400, 'invalid', /^\/policy\/groups\/0\/votes must be/);
 	assert.deepEqual((await admin.get('/api/v1/settings')).json, changed.json);
 	assert.equal((await admin.put('/api/v1/settings', { policy: {}, policyVersion: changed.json.policyVersion })).status, 200);
 });

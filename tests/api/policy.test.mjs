@@ -87,6 +87,19 @@ test('AP-4 N of a team: explained, on the card, counted at every vote, and said 
 	await ok(policy([]));
 });
 
+test('AP-4 a policy names tools that there are: a slip in a name is refused, not kept as a rule about nothing', async () => {
+	const one = await team('Careful', await w.person());
+	const before_ = await ok(w.admin.get('/api/v1/settings'));
+	const wrong = async (answer, path) => {
+		const { fields } = await refused(answer, 400, 'invalid', /names a tool that there is not/);
+		assert.deepEqual(fields.map((field) => field.path), [path]);
+	};
+	await wrong(policy([{ teamId: one.id, tools: ['note.create', 'note.creat'] }]), '/policy/groups/0/tools/1');
+	await wrong(policy([], { allowListed: ['note.creat'] }), '/policy/allowListed/0');
+	await refused(policy([{ teamId: 'nobody' }]), 400, 'invalid', /^\/policy\/groups\/0 is no team$/);
+	assert.deepEqual(await ok(w.admin.get('/api/v1/settings')), before_);
+});
+
 test('AP-4 who has left the team by the time it is applied no longer counts for it', async () => {
 	const [ann, bob] = [await w.person(), await w.person()];
 	const ops = await team('Operations', ann, bob);

@@ -230,8 +230,8 @@ read_tiers(struct ctx *cx, const struct json *list, struct tier_in **out)
 	}
 	items = arena_alloc(cx->arena, (list->count + 1) * sizeof(*items));
 	JSON_EACH (item, list) {
-		if (json_bind(cx, item, tier_in, sizeof(*items), &items[n]) != OK)
-			return bad_item(cx, n, "must be {toolName, permissionStatus}");
+		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n),
+			json_bind(cx, item, tier_in, sizeof(*items), &items[n])));
 		if (!tool_find(cx->tools, items[n].tool_name))
 			return bad_item(cx, n, "names a tool that there is not");
 		for (size_t i = 0; i < n; i++)

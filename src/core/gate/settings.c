@@ -83,12 +83,9 @@ read_groups(struct ctx *cx, const struct json *list, struct policy_rules *rules)
 	}
 	rules->groups = groups;
 	for (const struct json *item = list ? list->child : NULL; item; item = item->next) {
-		status s = read_group(cx, item, &groups[rules->group_count]);
+		str part = arena_printf(cx->arena, "/groups/%zu", rules->group_count);
 
-		for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++)
-			cx->error.issues[i].path = arena_printf(cx->arena, "/groups/%zu%.*s",
-				rules->group_count, STR_ARG(cx->error.issues[i].path));
-		TRY(s);
+		TRY(fail_below(cx, part, read_group(cx, item, &groups[rules->group_count])));
 		rules->group_count++;
 	}
 	return OK;

@@ -115,32 +115,47 @@ static const struct field put_in[] = {
 static status
 read_policy(struct ctx *cx, const struct json *policy, struct policy_rules *out)
 {
-	status s = policy_rules_read(cx, policy, out);
+	return fail_below(cx, STR("/policy"), policy_rules_read(cx, policy, out));
+}
 
-	for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++)
-		cx->error.issues[i].path =
-			arena_printf(cx->arena, "/policy%.*s", STR_ARG(cx->error.issues[i].path));
-	return s;
+static status
+refuse(struct ctx *cx, str path, const char *message)
+{
+	ctx_clear(cx);
+	fail_issue(cx, path, str_of(message));
+	return fail(cx, E_INVALID, "%.*s %s", STR_ARG(path), message);
+}
+
+/* A name with a slip in it would stand for nothing: a team would silently not be asked. */
+static status
+check_tools(struct ctx *cx, str path, const str *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!tool_find(cx->tools, names[i]))
+			return refuse(cx, arena_printf(cx->arena, "%.*s/%zu", STR_ARG(path), i),
+				"names a tool that there is not");
+	return OK;
 }
 
 /* A team that is not there, or has fewer people than are asked for, could never agree. */
 static status
-check_groups(struct ctx *cx, const struct policy_rules *r)
+check_names(struct ctx *cx, const struct policy_rules *r)
 {
 	for (size_t i = 0; i < r->group_count; i++) {
+		const struct policy_group *g = &r->groups[i];
+		str path = arena_printf(cx->arena, "/policy/groups/%zu", i);
 		int64_t people;
-		status s = team_size(cx, r->groups[i].team_id, &people);
+		status s = team_size(cx, g->team_id, &people);
 
-		if (s != OK && s != E_NOT_FOUND)
-			return s;
-		if (s == OK && people >= r->groups[i].votes)
-			continue;
-		ctx_clear(cx);
-		fail_issue(cx, arena_printf(cx->arena, "/policy/groups/%zu", i),
-			s == OK ? STR("asks for more people than the team has") : STR("is no team"));
-		return fail(cx, E_INVALID, "a group must be a team with enough people");
+		if (s == E_NOT_FOUND)
+			return refuse(cx, path, "is no team");
+		TRY(s);
+		if (people < g->votes)
+			return refuse(cx, path, "asks for more people than the team has");
+		TRY(check_tools(
+			cx, arena_printf(cx->arena, "%.*s/tools", STR_ARG(path)), g->tools, g->tool_count));
 	}
-	return OK;
+	return check_tools(cx, STR("/policy/allowListed"), r->allow_listed, r->allow_listed_count);
 }
 
 static status
@@ -155,7 +170,7 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 	if (p->policy_version && p->policy_version != was.version)
 		return fail(cx, E_CONFLICT, "the policy has been changed meanwhile; look again");
 	TRY(read_policy(cx, p->policy, &now));
-	TRY(check_groups(cx, &now));
+	TRY(check_names(cx, &now));
 	now.version = was.version + 1;
 	json_add_member(doc, STR("policy"), describe(cx->arena, &now));
 	TRY(json_text(cx, doc, &text));

@@ -301,6 +301,24 @@ a_failure_is_described_in_one_slot(void **state)
 }
 
 static void
+an_issue_of_a_part_is_one_of_the_whole(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	assert_status(fail_below(&u.cx, STR("/part"), OK), OK);
+	assert_status(fail_below(&u.cx, STR("/part"), fail(&u.cx, E_INVALID, "nowhere")), E_INVALID);
+	assert_str(ctx_message(&u.cx, E_INVALID), "nowhere");
+	fail_issue(&u.cx, STR("/a"), STR("is wrong"));
+	fail_issue(&u.cx, STR(""), STR("is odd"));
+	assert_status(fail_below(&u.cx, STR("/part"), E_BUSY), E_BUSY);
+	assert_str(u.cx.error.issues[0].path, "/a");
+	assert_status(fail_below(&u.cx, STR("/part"), fail(&u.cx, E_INVALID, "/a is wrong")), E_INVALID);
+	assert_str(ctx_message(&u.cx, E_INVALID), "/part/a is wrong");
+	assert_str(u.cx.error.issues[1].path, "/part");
+}
+
+static void
 a_long_message_is_cut_at_its_limit(void **state)
 {
 	UNIT(u);
@@ -623,6 +641,7 @@ main(void)
 		cmocka_unit_test(only_shortest_utf8_is_utf8),
 		cmocka_unit_test(every_status_has_a_code_of_its_own_and_a_sentence),
 		cmocka_unit_test(a_failure_is_described_in_one_slot),
+		cmocka_unit_test(an_issue_of_a_part_is_one_of_the_whole),
 		cmocka_unit_test(a_long_message_is_cut_at_its_limit),
 		cmocka_unit_test(tests_drive_the_clock),
 		cmocka_unit_test(times_are_read_as_rfc_3339),
