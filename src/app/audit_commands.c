@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/scoped.h"
+#include "core/audit/checkpoint.h"
 #include "core/audit/export.h"
 #include "core/audit/query.h"
 #include "core/audit/seal.h"
 #include "core/audit/verify.h"
 #include "db/db.h"
+#include "json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +82,28 @@ print_report(struct ctx *cx, const struct cli_call *call, const struct audit_rep
 
 /* --- verify --- */
 
+/* The signed text: what was kept is that, or the answer of audit_checkpoint that has it as a member. */
+static status
+find_note(struct ctx *cx, str path, str kept, str *out)
+{
+	struct json *doc = NULL;
+	const struct json *note = NULL;
+	str text = kept;
+
+	if (str_starts(kept, STR("{")) && json_parse(cx, kept, &doc) == OK)
+		note = json_get(doc, STR("checkpoint"));
+	if (note && note->type == JSON_STRING)
+		text = note->text;
+	if (!checkpoint_formed(text))
+		return fail(cx, E_INVALID,
+			"%.*s is not a checkpoint: give --checkpoint the answer of GET "
+			"/api/v1/orgs/{slug}/audit/checkpoint, or its member `checkpoint`; nothing was "
+			"verified",
+			STR_ARG(path));
+	*out = text;
+	return OK;
+}
+
 /* The text of the file that --checkpoint names; empty without it. */
 static status
 read_checkpoint(struct ctx *cx, const struct cli_call *call, str *out)
@@ -92,15 +116,14 @@ read_checkpoint(struct ctx *cx, const struct cli_call *call, str *out)
 	if (!cli_given(call, "checkpoint", &path))
 		return OK;
 	scoped_fd fd = open(arena_cstr(cx->arena, path), O_RDONLY | O_CLOEXEC);
-	text = arena_alloc(cx->arena, LIMIT_CHECKPOINT);
-	n = fd < 0 ? -1 : pread(fd, text, LIMIT_CHECKPOINT, 0);
+	text = arena_alloc(cx->arena, 2 * LIMIT_CHECKPOINT); /* as JSON it is a little longer */
+	n = fd < 0 ? -1 : pread(fd, text, 2 * LIMIT_CHECKPOINT, 0);
 	if (n < 0)
 		return fail(cx, E_INVALID, "the checkpoint %.*s cannot be read: %s", STR_ARG(path),
 			strerror(errno));
 	if (n == 0) /* nothing would be held against the log */
 		return fail(cx, E_INVALID, "the checkpoint %.*s is empty", STR_ARG(path));
-	*out = (str){ text, (size_t)n };
-	return OK;
+	return find_note(cx, path, (str){ text, (size_t)n }, out);
 }
 
 static status

@@ -51,8 +51,37 @@ write_first(struct buf *b, const struct org_first *f)
 	buf_add_char(b, '\n');
 }
 
+/* Can it be typed as it is? */
+static bool
+is_plain(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-",
+			    text.ptr[i]))
+			return false;
+	return text.len > 0;
+}
+
+/* The command that serves what was just made. An address of a database may hold a password: it is not said. */
 static void
-tell_first(struct buf *b, const struct org_first *f)
+tell_start(struct buf *b, const struct cli_call *call)
+{
+	bool others = cli_given(call, "database", NULL) || cli_given(call, "keys", NULL) ||
+		      cli_given(call, "config", NULL);
+	bool here;
+	str dir;
+
+	here = cli_given(call, "data", &dir);
+	if (others || (here && !is_plain(dir)))
+		buf_add(b, STR("Start it with `countersign serve` and the same settings.\n"));
+	else if (here)
+		buf_printf(b, "Start it with `countersign serve --data %.*s`.\n", STR_ARG(dir));
+	else
+		buf_add(b, STR("Start it with `countersign serve`.\n"));
+}
+
+static void
+tell_first(struct buf *b, const struct cli_call *call, const struct org_first *f)
 {
 	buf_printf(b,
 		"Countersign has been set up. These are shown once; keep them somewhere safe.\n"
@@ -64,10 +93,10 @@ tell_first(struct buf *b, const struct org_first *f)
 		"  Agent token   %.*s\n"
 		"                reads and proposes in production, for 7 days\n"
 		"\n"
-		"Keep a copy of the key file as well: without it the database cannot be trusted again.\n"
-		"Start it with `countersign serve`.\n",
+		"Keep a copy of the key file as well: without it the database cannot be trusted again.\n",
 		STR_ARG(f->admin_email), STR_ARG(f->admin_password), STR_ARG(f->admin_token),
 		STR_ARG(f->agent_token));
+	tell_start(b, call);
 }
 
 /* With --json there is one object on standard output whatever happens; the sentence is on standard error too.
@@ -106,7 +135,7 @@ run_init(struct ctx *cx, const struct cli_call *call)
 	if (json)
 		write_first(&b, &first);
 	else
-		tell_first(&b, &first);
+		tell_first(&b, call, &first);
 	return app_print(cx, &b);
 }
 

@@ -141,6 +141,20 @@ describe('audit', () => {
 		await writeFile(path.join(dir, 'kept'), checkpoint.json.checkpoint);
 		const verified = await run(['audit', 'verify', file, '--key', checkpoint.json.key, '--checkpoint', path.join(dir, 'kept')]);
 		assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+		await writeFile(path.join(dir, 'answer.json'), checkpoint.text);
+		const byAnswer = await run(['audit', 'verify', file, '--checkpoint', path.join(dir, 'answer.json')]);
+		assert.equal(byAnswer.code, 0, byAnswer.stdout + byAnswer.stderr);
+		assert.doesNotMatch(byAnswer.stdout, /No checkpoint was given/);
+		for (const none of ['{"checkpoint":7}', '{"checkpoint":"x"}', '{"check', '{}', 'a letter\n\nto you', checkpoint.json.checkpoint.split('\u2014')[0]]) {
+			await writeFile(path.join(dir, 'none'), none);
+			const { code, stdout, stderr } = await run(['audit', 'verify', file, '--checkpoint', path.join(dir, 'none')]);
+			assert.equal(code, 2, none);
+			assert.equal(stdout, '', 'nothing is said of the log');
+			assert.match(stderr, /none is not a checkpoint: .*nothing was verified/);
+		}
+		const forged = JSON.stringify({ ...checkpoint.json, checkpoint: checkpoint.json.checkpoint.replace(/\n\d+\n/, '\n1\n') });
+		await writeFile(path.join(dir, 'answer.json'), forged);
+		assert.equal((await run(['audit', 'verify', file, '--checkpoint', path.join(dir, 'answer.json')])).code, 1);
 		await writeFile(file, exported.text.replace(/"actorType":"\w/, '"actorType":"x'));
 		assert.equal((await run(['audit', 'verify', file, '--key', checkpoint.json.key])).code, 1);
 		const { json } = await admin.get(`/api/v1/orgs/${slug}/audit/consistency?from=1&to=${checkpoint.json.size}`);

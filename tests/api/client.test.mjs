@@ -135,6 +135,25 @@ describe('client', () => {
 		assert.match(denied.stdout, /is denied/);
 		const { approvals } = JSON.parse((await run(['proposals', proposalId, '--json'], admin)).stdout);
 		assert.equal(approvals.votes[0].reason, 'not today');
+		const { stdout } = await run(['proposals', proposalId], admin);
+		assert.match(stdout, new RegExp(`^Status +denied, votes 0 of 1\nVote +denied, by token: Admin \\(${approvals.votes[0].personId}\\)\n {12}> not today\nView`, 'm'));
+	});
+
+	test('what a voter writes cannot look like a line of ours (AP-7)', async () => {
+		const { proposalId } = await propose();
+		assert.equal((await run(['deny', proposalId, '--reason', 'no\nStatus      applied\u001b[2J\u202e'], admin)).code, 0);
+		const { stdout } = await run(['proposals', proposalId], admin);
+		assert.equal(stdout.match(/^Status/gm).length, 1);
+		assert.match(stdout, /^ {12}> no\n {12}> Status +applied\\u\{001B\}\[2J\\u\{202E\}$/m);
+	});
+
+	test('the card says who has agreed, and what is still open', async () => {
+		const { proposalId } = await propose();
+		assert.match((await run(['proposals', proposalId], admin)).stdout, /^Still open +0 of 1 approvals are there$/m);
+		assert.equal((await run(['approve', proposalId, '--yes'], admin)).code, 0);
+		const { stdout } = await run(['proposals', proposalId], admin);
+		assert.match(stdout, /^Status +approved, votes 1 of 1\nVote +approved, by token: Admin \(/m);
+		assert.doesNotMatch(stdout, /Still open/);
 	});
 
 	test('apply takes an id, a token, or a token from standard input', async (t) => {
@@ -284,6 +303,16 @@ test('a vote names the hash of the card that was printed; that it was not applie
 	assert.deepEqual(bodies, [{ viewHash, apply: true }]);
 });
 
+test('the card names the teams that are asked, and votes beyond the number that is needed (AP-4)', async (t) => {
+	const votes = [{ decision: 'approved', name: 'Ann\nVote', personId: 'a', counts: true }, { decision: 'approved', name: 'Bob', personId: 'b', counts: false }];
+	const card = { approvers: [{ team: 'Finance', votes: 2 }, { team: 'Legal\u001b', votes: 1 }] };
+	const { env } = await pretender(t, (request, response) => json(response, 200, { proposalId: 'p', status: 'approved', approvals: { valid: 2, needed: 1, votes }, card }));
+	const { stdout } = await run(['proposals', 'p'], { env });
+	assert.match(stdout, /^Approvers +2 of the team "Finance"\n {12}1 of the team "Legal\\u\{001B\}"$/m);
+	assert.match(stdout, /^Status +approved, 2 votes, at least 1 needed\nVote +approved: Ann Vote \(a\)\nVote +approved, no longer counts: Bob \(b\)$/m);
+	assert.match((await run(['apply', 'p'], { env })).stdout, /^Proposal p is approved \(2 votes, at least 1 needed\)\.$/m);
+});
+
 test('applying that fails is exit code 1', async (t) => {
 	const { env } = await pretender(t, (request, response) => json(response, 200, { proposalId: 'p', status: 'failed', error: 'the disk\nis full' }));
 	await assertFailure(['apply', 'p'], /ended as failed: the disk is full/, { env });
@@ -293,7 +322,7 @@ test('an answer with nothing in it is shown without harm', async (t) => {
 	const { env } = await pretender(t, (request, response) => json(response, 200, {}));
 	for (const command of [['proposals'], ['proposals', 'p'], ['token', 'list'], ['token', 'mint', 'x'], ['token', 'revoke', 'x'], ['propose', 'x'], ['apply', 'x']]) assert.equal((await run(command, { env })).code, 0, command.join(' '));
 	await assertFailure(['approve', 'p', '--yes'], /sent no card/, { env });
-	for (const odd of [{ card: 7 }, { card: { change: [], risk: 1, askedBy: 'x', warnings: 3 } }, { approvals: 1, risk: [] }]) {
+	for (const odd of [{ card: 7 }, { card: { change: [], risk: 1, askedBy: 'x', warnings: 3 } }, { approvals: 1, risk: [] }, { approvals: { votes: [1, {}], valid: 'x' }, card: { approvers: [2, {}] } }]) {
 		const { env: other } = await pretender(t, (request, response) => json(response, 200, odd));
 		assert.equal((await run(['proposals', 'p'], { env: other })).code, 0);
 	}

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -67,6 +67,18 @@ async function follow(t, name) {
 	assert.equal(code, 0, `${page} ends with ${code}: ${err}`);
 	assert.equal(outputs.length, steps.length + 1, `${page}: not every block was run`);
 	assert.ok(steps.length > 3, `${page} has its commands`);
+	await secretsStay(path.join(dir, path.basename(name, '.md'), 'first.json'), steps[0].command.split('\n')[0], { cwd: dir, env });
+}
+
+/** Who begins a page again loses nothing by it, and nobody else can read the secrets. */
+async function secretsStay(file, line, options) {
+	const before = await readFile(file, 'utf8');
+	assert.match(before, /"adminToken":"cs_pat_/);
+	assert.equal((await stat(file)).mode & 0o077, 0, `${file} is for its owner only`);
+	const child = spawn('bash', ['-c', line], { ...options, stdio: 'ignore' });
+	const [code] = await once(child, 'close');
+	assert.notEqual(code, 0, line);
+	assert.equal(await readFile(file, 'utf8'), before);
 }
 
 test('the quick start for agent builders does what it says (PA-1, PA-7, PA-12, TL-5, TL-9, AP-5)', (t) => follow(t, 'quickstart-agent.md'));

@@ -38,6 +38,15 @@ test('init for a person says what to keep, and no JSON', async (t) => {
 	assert.match(stdout, /admin@localhost/);
 	assert.match(stdout, /shown once/);
 	assert.match(stdout, /key file/);
+	assert.ok(stdout.endsWith(onPostgres ? 'Start it with `countersign serve` and the same settings.\n' : `Start it with \`countersign serve --data ${database.dir}\`.\n`), stdout);
+});
+
+test('init says how to start what it made, in words that can be typed', async (t) => {
+	const dir = await temporaryDirectory(t);
+	const spaced = await run(['init', '--data', path.join(dir, 'a b')]);
+	assert.match(spaced.stdout, /Start it with `countersign serve` and the same settings\.\n$/);
+	const plain = await run(['init'], { cwd: dir, env: { COUNTERSIGN_DATA: path.join(dir, 'c') } });
+	assert.match(plain.stdout, /Start it with `countersign serve`\.\n$/);
 });
 
 test('an address that is none is refused before anything is made', async (t) => {

@@ -140,20 +140,67 @@ show_words(struct buf *b, const struct json *says)
 		shown_marked(b, "  > ", reasoning);
 }
 
+/* The teams of whom somebody must agree. */
+static void
+show_approvers(struct ctx *cx, struct buf *b, const struct json *approvers)
+{
+	if (approvers)
+		JSON_EACH (one, approvers)
+			shown_field(b, one == approvers->child ? "Approvers" : "",
+				arena_printf(cx->arena, "%.*s of the team \"%.*s\"",
+					STR_ARG(shown_json(cx, part_of(one, "votes"))),
+					STR_ARG(text_of(one, "team"))));
+}
+
+/* --- votes --- */
+
+/* Teams may need more people than the number says: then there are more votes than that. */
+str
+card_votes(struct ctx *cx, const struct json *approvals)
+{
+	const struct json *valid = part_of(approvals, "valid"), *needed = part_of(approvals, "needed");
+	int64_t has, needs;
+	bool more = valid && needed && json_to_int(valid, &has) && json_to_int(needed, &needs) && has > needs;
+
+	return arena_printf(cx->arena, more ? "%.*s votes, at least %.*s needed" : "votes %.*s of %.*s",
+		STR_ARG(shown_json(cx, valid)), STR_ARG(shown_json(cx, needed)));
+}
+
+/* Our words first, then whose it is; the reason is theirs, and quoted. */
+static void
+show_vote(struct ctx *cx, struct buf *b, const struct json *vote)
+{
+	const struct json *counts = part_of(vote, "counts"), *token = part_of(vote, "viaToken");
+	bool lost = counts && counts->type == JSON_BOOL && !counts->truth;
+	str decision = text_of(vote, "decision");
+	bool denied = str_starts(decision, STR("denied")); /* with a reason or without: it follows */
+
+	shown_field(b, "Vote",
+		arena_printf(cx->arena, "%.*s%s%s: %.*s (%.*s)", STR_ARG(denied ? STR("denied") : decision),
+			token && token->truth ? ", by token" : "",
+			lost && !denied ? ", no longer counts" : "",
+			STR_ARG(shown_line(cx->arena, text_of(vote, "name"))),
+			STR_ARG(text_of(vote, "personId"))));
+	if (text_of(vote, "reason").len)
+		shown_marked(b, "            > ", text_of(vote, "reason"));
+}
+
 /* --- all of it --- */
 
 static void
 show_state(struct ctx *cx, struct buf *b, const struct json *p)
 {
-	const struct json *votes = part_of(p, "approvals");
+	const struct json *approvals = part_of(p, "approvals"), *votes = part_of(approvals, "votes");
 
 	shown_field(b, "Proposal", text_of(p, "proposalId"));
 	shown_field(b, "Status",
-		arena_printf(cx->arena, "%.*s, votes %.*s of %.*s", STR_ARG(text_of(p, "status")),
-			STR_ARG(shown_json(cx, part_of(votes, "valid"))),
-			STR_ARG(shown_json(cx, part_of(votes, "needed")))));
-	if (text_of(votes, "missing").len)
-		shown_field(b, "Missing", text_of(votes, "missing"));
+		arena_printf(cx->arena, "%.*s, %.*s", STR_ARG(text_of(p, "status")),
+			STR_ARG(card_votes(cx, approvals))));
+	if (text_of(approvals, "missing").len)
+		shown_field(b, "Still open", text_of(approvals, "missing"));
+	if (votes)
+		JSON_EACH (vote, votes)
+			show_vote(cx, b, vote);
 	shown_field(b, "View", text_of(p, "viewHash"));
 	buf_add_char(b, '\n');
 }
@@ -176,6 +223,7 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));
 	show_asker(cx, b, part_of(card, "askedBy"));
+	show_approvers(cx, b, part_of(card, "approvers"));
 	show_expiry(cx, b, part_of(card, "expiresAt"));
 	show_warnings(b, part_of(card, "warnings"));
 	show_warnings(b, part_of(says, "warnings"));

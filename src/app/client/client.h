@@ -68,6 +68,9 @@ str shown_json(struct ctx *cx, const struct json *value);
 
 /* --- card.c --- */
 
+/* How many votes there are of how many that are needed; approvals as the server gives them, or NULL. */
+str card_votes(struct ctx *cx, const struct json *approvals);
+
 /* What a person decides on, in the order of AP-6; p is the whole proposal as the server gives it. */
 void card_show(struct ctx *cx, struct buf *b, const struct json *p);
 

@@ -83,12 +83,12 @@ state_of(const struct json *p)
 static status
 tell_state(struct ctx *cx, const struct json *p, struct buf *b)
 {
-	const struct json *votes = part_of(p, "approvals"), *result = part_of(p, "result");
+	const struct json *result = part_of(p, "result");
 
-	buf_printf(b, "Proposal %.*s is %.*s (votes %.*s of %.*s).\n",
+	buf_printf(b, "Proposal %.*s is %.*s (%.*s).\n",
 		STR_ARG(shown_line(cx->arena, text_of(p, "proposalId"))),
-		STR_ARG(shown_line(cx->arena, state_of(p))), STR_ARG(shown_json(cx, part_of(votes, "valid"))),
-		STR_ARG(shown_json(cx, part_of(votes, "needed"))));
+		STR_ARG(shown_line(cx->arena, state_of(p))),
+		STR_ARG(card_votes(cx, part_of(p, "approvals"))));
 	if (result)
 		buf_printf(b, "Result: %.*s\n", STR_ARG(shown_json(cx, result)));
 	return client_print(cx, STDOUT_FILENO, b);

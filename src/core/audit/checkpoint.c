@@ -202,6 +202,21 @@ cut_note(str note, str *out_text, str *out_lines)
 	return false;
 }
 
+bool
+checkpoint_formed(str note)
+{
+	struct checkpoint c;
+	str text, lines, line;
+
+	if (note.len > LIMIT_CHECKPOINT || !cut_note(note, &text, &lines) || !parse_body(text, &c) ||
+		!lines.len)
+		return false;
+	while (lines.len)
+		if (!str_starts(lines, STR(DASH)) || !str_cut(lines, '\n', &line, &lines))
+			return false;
+	return true;
+}
+
 status
 checkpoint_open(struct ctx *cx, str note, const struct checkpoint_key *key, struct checkpoint *out)
 {

@@ -45,6 +45,9 @@ str checkpoint_sign(struct arena *a, const struct keys *keys, const struct check
 status
 checkpoint_open(struct ctx *cx, str text, const struct checkpoint_key *key, struct checkpoint *out) MUST_USE;
 
+/* Has the text the form of a checkpoint, whoever signed it? */
+bool checkpoint_formed(str text) MUST_USE;
+
 /* The public key for a log, as text; and read from it. E_INVALID  it is not one */
 str checkpoint_key_text(struct arena *a, str name, const unsigned char public_key[32]);
 status checkpoint_key_parse(struct ctx *cx, str text, struct checkpoint_key *out) MUST_USE;

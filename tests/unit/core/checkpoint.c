@@ -91,6 +91,24 @@ what_is_signed_opens(void **state)
 }
 
 static void
+what_has_the_form_of_a_checkpoint_is_told_without_a_key(void **state)
+{
+	UNIT(u);
+	struct checkpoint c = sample(&u.arena);
+	struct keys k;
+	str text;
+
+	(void)state;
+	make_keys(&u.cx, &k);
+	text = checkpoint_sign(&u.arena, &k, &c);
+	assert_true(checkpoint_formed(text));
+	for (size_t n = 0; n < text.len; n++) /* no part of it has */
+		assert_false(checkpoint_formed((str){ text.ptr, n }));
+	assert_true(checkpoint_formed(arena_printf(&u.arena, "%.*s\xe2\x80\x94 w x\n", STR_ARG(text))));
+	assert_false(checkpoint_formed(arena_printf(&u.arena, "%.*sw x\n", STR_ARG(text))));
+}
+
+static void
 no_changed_byte_opens(struct unit *u)
 {
 	struct checkpoint c = sample(&u->arena), got;
@@ -178,6 +196,7 @@ main(void)
 		cmocka_unit_test(the_id_of_a_key_is_that_of_other_implementations),
 		cmocka_unit_test(a_key_with_a_wrong_character_is_refused),
 		cmocka_unit_test(what_is_signed_opens),
+		cmocka_unit_test(what_has_the_form_of_a_checkpoint_is_told_without_a_key),
 		cmocka_unit_test(any_changed_byte_is_noticed),
 		cmocka_unit_test(a_checkpoint_counts_only_for_its_log_and_key),
 		cmocka_unit_test(witnesses_may_sign_too_and_change_nothing),
