@@ -27,12 +27,13 @@ tell(struct buf *b, const struct audit_report *r)
 		buf_printf(b, "NOT VERIFIED: %.*s.\n", STR_ARG(r->problem));
 		return;
 	}
-	buf_printf(b, "Verified: %" PRId64 " entries of %.*s, root %.*s, %" PRId64 " signatures.\n",
-		r->entries, STR_ARG(r->origin), STR_ARG(r->root), r->checkpoints);
+	buf_printf(b, "Verified: %" PRId64 " entries of %.*s, root %.*s, %" PRId64 " signature%s.\n",
+		r->entries, STR_ARG(r->origin), STR_ARG(r->root), r->checkpoints,
+		r->checkpoints == 1 ? "" : "s");
 	if (r->pending)
 		buf_printf(b, "%" PRId64 " newer entries are not in the tree yet.\n", r->pending);
 	if (r->values || r->erased)
-		buf_printf(b, "%" PRId64 " values match their hashes, %" PRId64 " are erased.\n", r->values,
+		buf_printf(b, "%" PRId64 " values match their hashes, %" PRId64 " erased.\n", r->values,
 			r->erased);
 	if (!r->key_given)
 		buf_printf(b, "The file named its own key (%.*s): compare it with one you trust.\n",
@@ -160,8 +161,10 @@ verify_all(struct ctx *cx, const struct cli_call *call)
 	status worst = OK;
 	size_t count;
 
-	if (cli_given(call, "org", &only))
+	if (cli_given(call, "org", &only)) {
+		TRY(audit_verify_org(cx, only, &only));
 		return verify_log(cx, call, only);
+	}
 	do {
 		TRY(audit_verify_orgs(cx, after, &ids, &count));
 		for (size_t i = 0; i < count; i++) {
@@ -183,10 +186,10 @@ static status
 find_log(struct ctx *cx, const struct cli_call *call, str *out_org_id)
 {
 	size_t count;
-	str *ids;
+	str *ids, name;
 
-	if (cli_given(call, "org", out_org_id))
-		return OK;
+	if (cli_given(call, "org", &name))
+		return audit_verify_org(cx, name, out_org_id);
 	TRY(audit_verify_orgs(cx, STR(""), &ids, &count));
 	if (count == 0)
 		return fail(cx, E_NOT_FOUND, "there is no audit log yet");

@@ -182,8 +182,8 @@ static const struct cli_flag help_flags[] = {
 
 static const struct cli_flag audit_flags[] = {
 	{ .name = "org",
-		.value = "ID",
-		.doc = "Whose log, by the organization's id; not needed where there is one." },
+		.value = "ORG",
+		.doc = "Whose log, by the organization's id or slug; not needed where there is one." },
 	{ .name = "key",
 		.value = "KEY",
 		.doc = "verify: the public key, name+id+base64. Without it a file is trusted to name its "

@@ -176,6 +176,15 @@ describe('audit', () => {
 		const verified = await run(['audit', 'verify', '--json', ...database.flags]);
 		assert.equal(verified.code, 0, verified.stderr);
 		assert.doesNotMatch(verified.stdout, /"verified":false/);
+		const { code, stdout } = await run(['audit', 'export', '--org', slug, ...database.flags]);
+		assert.equal(code, 0);
+		assert.equal(stdout, (await run(['audit', 'export', '--org', first.orgId, ...database.flags])).stdout, 'by slug or by id');
+		assert.equal((await run(['audit', 'verify', '--org', slug, ...database.flags])).code, 0);
+		for (const what of ['export', 'tail', 'verify']) {
+			const unknown = await run(['audit', what, '--org', 'elsewhere', ...database.flags]);
+			assert.notEqual(unknown.code, 0);
+			assert.match(unknown.stderr, /there is no organization "elsewhere"/);
+		}
 		assert.notEqual((await run(['audit', 'nonsense', ...database.flags])).code, 0);
 		assert.notEqual((await run(['audit', 'tail', '--limit', '0', ...database.flags])).code, 0);
 	});

@@ -131,8 +131,12 @@ test('ID-5 a token sees and touches only the keys it is for', async () => {
 	const agent = await w.agentOf(boss, { level: 'maintainer', keys: [mine.id] });
 	const call = (tool, input) => agent.ask().post('/api/v1/tools/call', { tool, input });
 	assert.equal((await ok(call('note.get', { id: mine.id }))).result.id, mine.id);
-	await refused(call('note.get', { id: other.id }), 403, 'forbidden', /scope/);
-	await refused(call('note.update', { id: other.id, text: '' }), 403, 'forbidden', /scope/);
+	for (const [tool, input] of [['note.get', { id: other.id }], ['note.update', { id: other.id, text: '' }]]) {
+		const { message } = await refused(call(tool, input), 403, 'forbidden');
+		assert.equal(message, `Forbidden: ${tool} (the key ${other.id} is outside the token's scope)`, 'said back: the caller sent it');
+	}
+	const { message } = await refused(call('note.create', { title: 'x', text: 'y' }), 403, 'forbidden');
+	assert.equal(message, 'Forbidden: note.create (the key of its resource is outside the token\'s scope)', 'an id that was made here is not said');
 	assert.deepEqual((await ok(call('note.list', {}))).result.notes.map(({ id }) => id), [mine.id]);
 });
 

@@ -67,6 +67,14 @@ test('ID-2 ID-7 the first agent reads and proposes in production, and writes and
 	assert.ok(days > 6.9 && days <= 7, `${days} days`);
 });
 
+test('ID-5 ID-7 a token with rules has all verbs but approve, in production too, not the default ones', async () => {
+	const [{ id: principalId }] = (await admin.get('/api/v1/agents')).json.items;
+	const { token } = await created(admin.post('/api/v1/tokens', { name: 'rules', principalId, rules: ['note.note.create'] }));
+	const { scope } = (await server.as(token).get('/api/v1/me')).json;
+	assert.deepEqual(scope.actions, ['read', 'propose', 'toggle', 'write', 'create', 'promote', 'delete', 'manage']);
+	assert.deepEqual(scope.productionActions ?? scope.actions, scope.actions);
+});
+
 test('ID-5 a wrong token is 401, whatever is wrong with it, in the same words', async () => {
 	const good = server.first.adminToken;
 	const flip = (at) => good.slice(0, at) + (good[at] === 'x' ? 'y' : 'x') + good.slice(at + 1);
@@ -171,6 +179,7 @@ test('ID-6 a token mints inside what it declares: actions, environments, keys', 
 		await refused(ask.post('/api/v1/tokens', { name: 'x', ...wish }), 403, 'forbidden', /more than they have/);
 	for (const wish of [{ environments: ['nowhere'] }, { environments: [] }, { environments: 'some' }, { keys: ['*'] }, { keys: [''] }, { actions: ['fly'] }, { actions: [] }, { rules: ['x'] }, { rules: [1] }, { rules: 'x' }, { projectId: 'none' }, { projectId: server.first.projectId, environments: [staging] }])
 		await refused(admin.post('/api/v1/tokens', { name: 'x', ...wish }), 400, 'invalid');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', environments: ['production'] }), 400, 'invalid', /ids of environments; GET \/api\/v1\/environments lists them/);
 	const project = await created(admin.post('/api/v1/tokens', { name: 'project', projectId: server.first.projectId }));
 	assert.deepEqual(project.environments.sort(), [production, staging].sort());
 });

@@ -82,7 +82,10 @@ test('ID-8 a first start prints a link that sets it up, once', async () => {
 	assert.equal((await setup({ token: token.replace(/.$/, (c) => (c === 'x' ? 'y' : 'x')) })).status, 401);
 	assert.equal((await setup({ token: 'x' })).status, 401);
 	assert.equal((await setup({ password: 'short' })).status, 400);
-	assert.equal((await setup({ email: 'ada' })).status, 400);
+	for (const email of ['ada', 'a b@c']) {
+		const { status, json } = await setup({ email });
+		assert.deepEqual([status, json.fields.map(({ path }) => path)], [400, ['/email']]);
+	}
 	const answers = await Promise.all([setup(), setup(), setup()]); // exactly one wins
 	assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409]);
 	const { json } = answers.find(({ status }) => status === 201);

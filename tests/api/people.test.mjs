@@ -80,6 +80,11 @@ test('ID-3 a team has people and grants, said as a whole', async () => {
 	const agent = (await admin.get('/api/v1/agents')).json.items[0];
 	for (const wish of [{ members: [agent.id] }, { members: ['nobody'] }, { members: [me.id, me.id] }, { grants: [{ ...grants[0], verb: 'delete' }] }, { grants: [grants[0], grants[0]] }, { grants: {} }, { grants: [1] }])
 		await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid');
+	for (const [wish, path] of [[{ members: [me.id, agent.id] }, '/members/1'], [{ grants: [grants[0], grants[0]] }, '/grants/1'], [{ grants: [{ ...grants[0], verb: 'delete' }] }, '/grants/0/verb']]) {
+		const { fields, message } = await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid');
+		assert.deepEqual(fields.map((field) => field.path), [path]);
+		assert.ok(message.startsWith(`${path} `), message);
+	}
 	await refused(admin.post('/api/v1/teams', { name: 'Pay' }), 409, 'already_exists');
 	assert.deepEqual((await admin.put('/api/v1/team-only/note/n1', { teamOnly: true })).json, { type: 'note', id: 'n1', teamOnly: true });
 	assert.equal((await admin.put('/api/v1/team-only/note/n1', { teamOnly: true })).status, 200);

@@ -202,5 +202,11 @@ WHERE v.org_id = $1 AND v.entry_id > $2 ORDER BY v.entry_id LIMIT $3
 SELECT count(*) FROM audit_entry
 WHERE org_id = $1 AND resource_key = $2 AND resource_key <> '' AND action = 'subject.erased'
 
+-- name: audit_org_named
+-- By id or slug. A log whose organization is gone is still found, by id.
+SELECT org_id FROM org WHERE org_id = $1 OR slug = $1
+UNION SELECT org_id FROM audit_head WHERE org_id = $1
+ORDER BY org_id LIMIT 1
+
 -- name: audit_orgs
 SELECT org_id FROM audit_head WHERE org_id > $1 ORDER BY org_id LIMIT 1000

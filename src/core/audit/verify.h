@@ -44,6 +44,9 @@ audit_verify_file(struct ctx *cx, const char *path, str key, str held, struct au
 status
 audit_verify_database(struct ctx *cx, str org_id, str key, str held, struct audit_report *report) MUST_USE;
 
+/* The id of the organization with this id or slug. E_NOT_FOUND */
+status audit_verify_org(struct ctx *cx, str name, str *out_org_id) MUST_USE;
+
 /* The organizations that have a log, after the given one (empty: from the first); at most 1,000. */
 status audit_verify_orgs(struct ctx *cx, str after, str **out_ids, size_t *out_count) MUST_USE;
 

@@ -429,6 +429,32 @@ orgs_read(struct ctx *cx, void *arg)
 	return db_all(cx, SQL_AUDIT_ORGS, org_fields, sizeof(*o->rows), &o->rows, &o->count, TEXT(o->after));
 }
 
+struct org_named {
+	str name;
+	struct org_row row;
+};
+
+static status
+org_read(struct ctx *cx, void *arg)
+{
+	struct org_named *o = arg;
+
+	return db_one(cx, SQL_AUDIT_ORG_NAMED, org_fields, &o->row, TEXT(o->name));
+}
+
+status
+audit_verify_org(struct ctx *cx, str name, str *out_org_id)
+{
+	struct org_named o = { .name = name };
+	status s = db_read(cx, org_read, &o);
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, s, "there is no organization \"%.*s\"", STR_ARG(name));
+	TRY(s);
+	*out_org_id = o.row.org_id;
+	return OK;
+}
+
 status
 audit_verify_orgs(struct ctx *cx, str after, str **out_ids, size_t *out_count)
 {

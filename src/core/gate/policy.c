@@ -98,7 +98,7 @@ RULE(deceives)
 }
 RULE(cannot_undo)
 {
-	return changes(f) && !f->tool->rollback;
+	return changes(f) && !f->tool->rollback && !f->production; /* there the row above says it */
 }
 RULE(is_personal)
 {

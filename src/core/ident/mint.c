@@ -316,7 +316,8 @@ choose_environments(struct ctx *cx, const struct mint_in *in, struct token_new *
 			"nobody gives more than they have: your token is not for all environments");
 	for (size_t i = 0; i < t->environment_count; i++) {
 		if (!is_among(rows, count, t->environments[i]))
-			return refuse(cx, "/environments", "must be ids of environments");
+			return refuse(cx, "/environments",
+				"must be ids of environments; GET /api/v1/environments lists them");
 		if (!caller_in_scope(cx->caller, t->environments[i], (str){ 0 }))
 			return fail(cx, E_FORBIDDEN,
 				"nobody gives more than they have: your token is not for %.*s",

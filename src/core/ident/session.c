@@ -425,7 +425,7 @@ static const struct field password_in[] = {
 	FIELD_TEXT(struct password_in, current, .need = true, .min = 1, .max = LIMIT_PASSWORD_BYTES,
 		.doc = "The password until now."),
 	FIELD_TEXT(struct password_in, password, .need = true, .min = LIMIT_PASSWORD_LEAST,
-		.max = LIMIT_PASSWORD_BYTES, .doc = "The new one."),
+		.max = LIMIT_PASSWORD_BYTES, .doc = "The new one: 12 to 256 bytes of UTF-8."),
 	FIELD_END,
 };
 struct changed_out {

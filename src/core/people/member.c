@@ -22,6 +22,13 @@ static const struct field member_row[] = {
 	FIELD_END,
 };
 
+static status
+refuse_email(struct ctx *cx, const char *message)
+{
+	fail_issue(cx, STR("/email"), str_of(message)); /* every operation that takes one calls it so */
+	return fail(cx, E_INVALID, "%s", message);
+}
+
 /* Something, one @, something, no spaces: whether mail arrives there is not ours to know. */
 status
 member_email(struct ctx *cx, str email, str *out_email)
@@ -31,13 +38,13 @@ member_email(struct ctx *cx, str email, str *out_email)
 
 	if (email.len > LIMIT_EMAIL || !str_cut(email, '@', &name, &host) || !name.len || !host.len ||
 		str_cut(host, '@', &rest, &rest))
-		return fail(cx, E_INVALID, "an e-mail address looks like ada@example.org");
+		return refuse_email(cx, "an e-mail address looks like ada@example.org");
 	lower = arena_alloc(cx->arena, email.len);
 	for (size_t i = 0; i < email.len; i++) {
 		char c = email.ptr[i];
 
 		if ((unsigned char)c <= ' ' || c == 0x7f)
-			return fail(cx, E_INVALID, "an e-mail address has no spaces");
+			return refuse_email(cx, "an e-mail address has no spaces");
 		lower[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 	}
 	*out_email = (str){ lower, email.len };

@@ -45,7 +45,7 @@ static const struct field setup_in[] = {
 	FIELD_TEXT(struct setup_in, email, .need = true, .min = 1, .max = LIMIT_EMAIL,
 		.doc = "How the first admin signs in."),
 	FIELD_TEXT(struct setup_in, password, .need = true, .min = LIMIT_PASSWORD_LEAST,
-		.max = LIMIT_PASSWORD_BYTES, .doc = "Their password."),
+		.max = LIMIT_PASSWORD_BYTES, .doc = "Their password: 12 to 256 bytes of UTF-8."),
 	FIELD_TEXT(struct setup_in, name, .max = LIMIT_NAME,
 		.doc = "The organization's name; Default unless said."),
 	FIELD_END,

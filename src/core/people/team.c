@@ -193,6 +193,14 @@ static const struct field put_in[] = {
 };
 
 static status
+refuse(struct ctx *cx, str path, const char *message)
+{
+	ctx_clear(cx);
+	fail_issue(cx, path, str_of(message));
+	return fail(cx, E_INVALID, "%.*s %s", STR_ARG(path), message);
+}
+
+static status
 set_members(struct ctx *cx, str team_id, const struct json *wish)
 {
 	str org_id = cx->caller->org_id;
@@ -207,7 +215,8 @@ set_members(struct ctx *cx, str team_id, const struct json *wish)
 			cx, SQL_TEAM_ADD_MEMBER, &added, TEXT(org_id), TEXT(team_id), TEXT(ids[i]));
 
 		if (s == E_EXISTS || (s == OK && !added))
-			return fail(cx, E_INVALID, "/members must be ids of people, each once");
+			return refuse(cx, arena_printf(cx->arena, "/members/%zu", i),
+				"must be the id of a person, each once");
 		TRY(s);
 	}
 	return OK;
@@ -218,18 +227,20 @@ set_grants(struct ctx *cx, str team_id, const struct json *wish)
 {
 	str org_id = cx->caller->org_id;
 	struct grant g;
+	size_t n = 0;
 
 	TRY(db_run(cx, SQL_TEAM_CLEAR_GRANTS, TEXT(org_id), TEXT(team_id)));
 	if (wish && (wish->type != JSON_ARRAY || wish->count > LIMIT_TEAM))
 		return fail(cx, E_INVALID, "/grants must be an array of at most %u", LIMIT_TEAM);
 	for (const struct json *item = wish ? wish->child : NULL; item; item = item->next) {
+		str path = arena_printf(cx->arena, "/grants/%zu", n++);
 		status s;
 
-		TRY(json_bind(cx, item, grant_fields, sizeof(g), &g));
+		TRY(fail_below(cx, path, json_bind(cx, item, grant_fields, sizeof(g), &g)));
 		s = db_run(cx, SQL_TEAM_ADD_GRANT, TEXT(org_id), TEXT(team_id), TEXT(g.resource_type),
 			TEXT(g.resource_id), TEXT(g.verb));
 		if (s == E_EXISTS)
-			return fail(cx, E_INVALID, "/grants names a resource twice");
+			return refuse(cx, path, "names a resource for the second time");
 		TRY(s);
 	}
 	return OK;

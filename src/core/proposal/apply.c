@@ -64,9 +64,12 @@ check_rights(struct ctx *cx, struct applying *a)
 	if (a->tool->reveals && cx->caller->kind != PRINCIPAL_USER)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s (it makes a secret: a person applies it)",
 			a->tool->name);
-	if (!caller_in_scope(cx->caller, a->p.environment_id, a->p.resource_key) || reads_too_far(cx, a))
+	if (reads_too_far(cx, a))
 		return handler_outside(cx, a->tool);
-	return OK;
+	return handler_in_scope(cx, cx->caller,
+		&(struct handler_run){ .tool = a->tool,
+			.result = {
+				.environment_id = a->p.environment_id, .resource_key = a->p.resource_key } });
 }
 
 struct standing {
@@ -150,7 +153,6 @@ static status
 read_as_proposer(struct ctx *cx, struct applying *a)
 {
 	const struct caller *applier = cx->caller;
-	const struct tool_result *r = &a->run.result;
 	status s;
 
 	cx->caller = &a->proposer;
@@ -159,9 +161,7 @@ read_as_proposer(struct ctx *cx, struct applying *a)
 	if (s == E_NOT_FOUND)
 		return fail(cx, E_INVALID, "%.*s", STR_ARG(ctx_message(cx, s)));
 	TRY(s);
-	if (!caller_in_scope(&a->proposer, r->environment_id, r->resource_key))
-		return handler_outside(cx, a->tool);
-	return OK;
+	return handler_in_scope(cx, &a->proposer, &a->run);
 }
 
 /* Inside a savepoint: what does not come out as it was shown is undone. A payload that today's schema refuses

@@ -36,6 +36,35 @@ handler_outside(struct ctx *cx, const struct tool *t)
 		"Forbidden: %s (this environment or resource is outside the token's scope)", t->name);
 }
 
+/* Only what the caller sent is said back to them: the rest may be nothing they should know of. */
+static bool
+names(const struct json *input, str text)
+{
+	if (!input || input->type != JSON_OBJECT)
+		return false;
+	JSON_EACH (item, input)
+		if (item->type == JSON_STRING && str_eq(item->text, text))
+			return true;
+	return false;
+}
+
+status
+handler_in_scope(struct ctx *cx, const struct caller *who, const struct handler_run *run)
+{
+	const struct tool_result *r = &run->result;
+	bool key = caller_in_scope(who, r->environment_id, (str){ 0 });
+	const char *what = key ? "key" : "environment";
+	str which = key ? r->resource_key : r->environment_id;
+
+	if (caller_in_scope(who, r->environment_id, r->resource_key))
+		return OK;
+	if (names(run->call.input, which))
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (the %s %.*s is outside the token's scope)",
+			run->tool->name, what, STR_ARG(which));
+	return fail(cx, E_FORBIDDEN, "Forbidden: %s (the %s of its resource is outside the token's scope)",
+		run->tool->name, what);
+}
+
 struct environment_row {
 	bool production, gate;
 };

@@ -22,6 +22,10 @@ status handler_alone(struct ctx *cx) MUST_USE;
 /* E_FORBIDDEN: what it is about is outside the scope of the token. */
 status handler_outside(struct ctx *cx, const struct tool *t) MUST_USE;
 
+/* Is what the tool's result is about in the scope of who's token? E_FORBIDDEN says whether it is the
+ * environment or the key, and which only where the input itself names it (TL-2). */
+status handler_in_scope(struct ctx *cx, const struct caller *who, const struct handler_run *run) MUST_USE;
+
 /* Is this environment production, and is its approval gate on? An unknown one is both. */
 status handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate) MUST_USE;
 

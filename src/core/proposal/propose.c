@@ -231,9 +231,7 @@ dry_run(struct ctx *cx, struct making *m)
 		return OK;
 	TRY(tx_try(cx, handler_run, &m->run));
 	m->ran = true;
-	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
-		return handler_outside(cx, m->pass.tool);
-	return OK;
+	return handler_in_scope(cx, cx->caller, &m->run);
 }
 
 static status
@@ -344,8 +342,7 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 			.now_us = now_us,
 			.actor_id = cx->caller->principal_id } };
 	TRY(handler_run(cx, &m->run));
-	if (!caller_in_scope(cx->caller, m->run.result.environment_id, m->run.result.resource_key))
-		return handler_outside(cx, m->pass.tool);
+	TRY(handler_in_scope(cx, cx->caller, &m->run));
 	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
 	out->ran = true;
 	out->value = m->run.result.value;

@@ -7,6 +7,7 @@
 #include "core/ident/org.h"
 #include "core/ident/token.h"
 #include "core/people/team.h"
+#include "core/proposal/handler.h"
 
 /* --- without a database --- */
 
@@ -77,6 +78,41 @@ scope_is_exact_keys_or_prefixes_and_named_environments(void **state) /* ID-5 */
 	assert_true(caller_in_scope(&c, STR(""), STR("")));
 	c.scope.all_keys = c.scope.all_environments = true;
 	assert_true(caller_in_scope(&c, STR("e2"), STR("anything")));
+}
+
+static void
+a_refusal_by_scope_says_what_it_is_and_names_only_what_was_sent(void **state) /* ID-5, TL-2 */
+{
+	UNIT(u);
+	const str keys[] = { STR("docs.*") }, environments[] = { STR("e1") };
+	struct tool t = { .name = "x.change" };
+	struct caller c = { .scope = { .keys = keys,
+				    .key_count = 1,
+				    .environments = environments,
+				    .environment_count = 1 } };
+	struct handler_run run = { .tool = &t,
+		.result = { .environment_id = STR("e1"), .resource_key = STR("docs.a") } };
+	struct json *input;
+
+	(void)state;
+	assert_status(json_parse(&u.cx, STR("{\"n\":1,\"in\":\"e2\",\"id\":\"pay\"}"), &input), OK);
+	assert_status(handler_in_scope(&u.cx, &c, &run), OK);
+	run.result.resource_key = STR("pay");
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
+	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+		"Forbidden: x.change (the key of its resource is outside the token's scope)");
+	run.call.input = input;
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
+	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+		"Forbidden: x.change (the key pay is outside the token's scope)");
+	run.result.environment_id = STR("e2");
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
+	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+		"Forbidden: x.change (the environment e2 is outside the token's scope)");
+	run.result.environment_id = STR("e3");
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
+	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+		"Forbidden: x.change (the environment of its resource is outside the token's scope)");
 }
 
 static void
@@ -379,6 +415,7 @@ main(void)
 		cmocka_unit_test(an_agent_has_what_both_it_and_its_person_have_and_never_approves),
 		cmocka_unit_test(production_has_its_own_verbs_and_no_environment_counts_as_production),
 		cmocka_unit_test(scope_is_exact_keys_or_prefixes_and_named_environments),
+		cmocka_unit_test(a_refusal_by_scope_says_what_it_is_and_names_only_what_was_sent),
 		cmocka_unit_test(nobody_gives_more_than_they_have),
 		cmocka_unit_test(what_is_missing_is_named),
 		cmocka_unit_test(credentials_are_what_the_database_says_now_on_sqlite),

@@ -192,6 +192,25 @@ a_read_that_needs_approval_is_asked_for(void **state) /* TL-6 */
 }
 
 static void
+that_it_cannot_be_undone_is_said_once(void **state) /* AP-2 */
+{
+	struct tool t = { .name = "x.change", .effect = OP_MUTATE };
+	struct policy_facts f = { .tool = &t, .principal = PRINCIPAL_AGENT, .schema_known = true };
+	struct policy_decision d;
+
+	(void)state;
+	policy_decide(&ordinary, &f, &d);
+	assert_int_equal(d.risk, RISK_MEDIUM);
+	assert_string_equal(d.risk_reasons[0], "it cannot be undone here");
+	assert_null(d.risk_reasons[1]);
+	f.production = true;
+	policy_decide(&ordinary, &f, &d);
+	assert_int_equal(d.risk, RISK_HIGH);
+	assert_string_equal(d.risk_reasons[0], "it cannot be undone here, and this is production");
+	assert_null(d.risk_reasons[1]);
+}
+
+static void
 votes_follow_risk_and_effect(void **state) /* AP-4 */
 {
 	struct policy_rules r = ordinary;
@@ -431,6 +450,7 @@ main(void)
 		cmocka_unit_test(asking_is_not_agreeing_for_a_team),
 		cmocka_unit_test(a_quorum_is_met_exactly_if_everybody_can_sit_in_one_place),
 		cmocka_unit_test(what_is_missing_is_said_as_narrowly_as_possible),
+		cmocka_unit_test(that_it_cannot_be_undone_is_said_once),
 		cmocka_unit_test(names_are_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
