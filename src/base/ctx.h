@@ -19,6 +19,7 @@ struct db;
 struct event_hub;
 struct feed;
 struct keys;
+struct live;
 struct oidc;
 struct registry;
 struct tx;
@@ -56,11 +57,13 @@ struct ctx {
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
+	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
 	str public_url;			     /* where people reach us, "https://host", or empty */
 	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
+	str if_match;	     /* If-Match, as it came, or empty */
 	str request_id;	     /* for the log */
 	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;

@@ -18,13 +18,16 @@
 	X(OK,                  "ok",                    200, 0,      false, "done") \
 	X(E_BAD_REQUEST,       "bad_request",           400, -32600, false, "the request could not be read") \
 	X(E_BAD_JSON,          "bad_json",              400, -32700, false, "the body is not a JSON document we accept") \
-	X(E_INVALID,           "invalid",               400, -32602, false, "the input does not have the form this operation takes") \
+	X(E_INVALID,           "invalid_request",       400, -32602, false, "the input does not have the form this operation takes") \
 	X(E_UNAUTHENTICATED,   "unauthenticated",       401, -32001, false, "this needs a valid credential") \
 	X(E_FORBIDDEN,         "forbidden",             403, -32003, false, "you may not do this") \
+	X(E_SCOPE,             "scope_denied",          403, -32003, false, "this is outside the scope of your token") \
 	X(E_NOT_FOUND,         "not_found",             404, -32004, false, "there is nothing here") \
 	X(E_METHOD,            "method_not_allowed",    405, -32601, false, "this path does not take this method") \
 	X(E_CONFLICT,          "conflict",              409, -32009, false, "the state has moved on") \
 	X(E_EXISTS,            "already_exists",        409, -32009, false, "something with this name exists already") \
+	X(E_KEY_COLLISION,     "key_collision",         409, -32009, false, "this key is taken; choose another one") \
+	X(E_IN_USE,            "in_use",                409, -32009, false, "others refer to this; change them first") \
 	X(E_REFERENCED,        "referenced",            409, -32009, false, "something else refers to this, or this refers to nothing") \
 	X(E_DRIFT,             "version_drift",         409, -32009, false, "what would happen is no longer what was shown; propose again") \
 	X(E_APPROVAL,          "approval_required",     409, -32009, false, "this needs more approvals first") \
@@ -32,6 +35,7 @@
 	X(E_IDEMPOTENCY,       "idempotency_collision", 409, -32009, false, "this key was used for another request; use a new one") \
 	X(E_TAMPERED,          "tampered",              409, -32009, false, "a stored record was changed outside of Countersign; nothing was done") \
 	X(E_GONE,              "proposal_gone",         410, -32010, false, "the proposal is already resolved") \
+	X(E_PRECONDITION,      "precondition_failed",   412, -32012, false, "it was changed since you read it; read it again") \
 	X(E_TOO_LARGE,         "too_large",             413, -32013, false, "the input is larger than the limit") \
 	X(E_MEDIA_TYPE,        "unsupported_media_type", 415, -32015, false, "the body must be application/json") \
 	X(E_HEAD_TOO_LARGE,    "head_too_large",        431, -32013, false, "the request's head is larger than the limit") \
@@ -40,6 +44,7 @@
 	X(E_INTERNAL,          "internal",              500, -32603, false, "something is wrong on our side; the log has the request id") \
 	X(E_COMMIT_UNKNOWN,    "commit_unknown",        500, -32050, false, "it is not known whether this took effect; look before you repeat it") \
 	X(E_UNAVAILABLE,       "unavailable",           503, -32053, true,  "the service cannot answer right now; nothing was changed") \
+	X(E_NOT_CACHED,        "ruleset_not_cached",    503, -32053, true,  "the ruleset of this environment cannot be loaded right now") \
 	X(E_BUSY,              "busy",                  503, -32053, true,  "the service is busy; nothing was changed") \
 	X(E_DISK_FULL,         "disk_full",             503, -32053, true,  "the disk is full; nothing was changed") \
 	X(E_READ_ONLY,         "read_only",             503, -32053, false, "the database cannot be written; nothing was changed") \

@@ -44,6 +44,8 @@ static const struct {
 	LINE(405, "Method Not Allowed"),
 	LINE(408, "Request Timeout"),
 	LINE(409, "Conflict"),
+	LINE(410, "Gone"),
+	LINE(412, "Precondition Failed"),
 	LINE(413, "Content Too Large"),
 	LINE(415, "Unsupported Media Type"),
 	LINE(429, "Too Many Requests"),

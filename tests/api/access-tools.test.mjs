@@ -80,7 +80,7 @@ test('TL-2 a tool that is blocked for an agent is not there to wish for, nor in 
 		assert.ok(!(await agent.ask().get(`/api/v1/agents/${about}/tools`)).text.includes('note.delete'));
 	}
 	await refused(agent.ask().post('/api/v1/proposals', set('none', 'note.get', 'blocked')), 404, 'not_found');
-	await refused(agent.ask().post('/api/v1/proposals', set(agent.id, 'note.get', 'sometimes')), 400, 'invalid');
+	await refused(agent.ask().post('/api/v1/proposals', set(agent.id, 'note.get', 'sometimes')), 400, 'invalid_request');
 	// the administration itself can be blocked, and then is as absent as anything
 	await ok(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'permission.set', permissionStatus: 'blocked' }] }));
 	await refused(agent.ask().post('/api/v1/proposals', set(agent.id, 'note.get', 'blocked')), 404, 'not_found');
@@ -178,7 +178,7 @@ test('ID-6 nobody gives more than they have, also by applying; what a token must
 	const agent = await w.agentOf(boss, { level: 'maintainer' });
 	const mint = (input) => agent.ask().post('/api/v1/proposals', { tool: 'token.mint', input: { name: 'n', principalId: agent.id, ...input } });
 	for (const input of [{}, { level: 'admin' }, { rules: ['*'] }, { rules: ['x'] }, { rules: 1 }, { level: 'observer', forVoting: true }, { level: 'observer', mode: 'auto' }, { level: 'observer', ttlSeconds: 1 }])
-		await refused(mint(input), 400, 'invalid');
+		await refused(mint(input), 400, 'invalid_request');
 	await refused(mint({ level: 'observer', principalId: boss.id }), 404, 'not_found');
 	const role = await ok(w.admin.post('/api/v1/roles', { name: 'registrar', rules: ['access.token.manage', 'note.note.read'] }));
 	const registrar = await w.person([role.name]);

@@ -36,7 +36,7 @@ for (const [name, body, text] of canonical) {
 }
 
 test('a number that does not survive is refused with its path', async () => {
-	const json = assertError(await server.post(target, '{"document":{"a":[1,12345678901234567890]}}'), 400, 'invalid');
+	const json = assertError(await server.post(target, '{"document":{"a":[1,12345678901234567890]}}'), 400, 'invalid_request');
 	assert.match(json.fields[0].path, /\/a\/1$/);
 });
 
@@ -83,30 +83,30 @@ for (const [name, body, where] of malformed) {
 }
 
 test('an unknown member is named, and so is what is missing', async () => {
-	const json = assertError(await server.post(target, { doc: 1, other: 2 }), 400, 'invalid');
+	const json = assertError(await server.post(target, { doc: 1, other: 2 }), 400, 'invalid_request');
 	assert.deepEqual(json.fields.map((field) => field.path).sort(), ['/doc', '/document', '/other']);
 	assert.match(json.fields.find((field) => field.path === '/doc').message, /accepted: document/);
 });
 
 test('a body that is not an object is invalid', async () => {
-	for (const body of ['[]', '1', '"document"', 'null']) assertError(await server.post(target, body), 400, 'invalid');
+	for (const body of ['[]', '1', '"document"', 'null']) assertError(await server.post(target, body), 400, 'invalid_request');
 });
 
 test('an unknown query parameter is named', async () => {
 	for (const path of ['/api/v1/version?verbose=1', '/healthz?x', '/openapi.json?a=1&b=2']) {
-		const json = assertError(await server.get(path), 400, 'invalid');
+		const json = assertError(await server.get(path), 400, 'invalid_request');
 		assert.equal(json.fields.length, path.includes('&') ? 2 : 1);
 		assert.match(json.message, /accepted: none/);
 	}
-	const json = assertError(await server.post(`${target}?document=1`, { document: 1 }), 400, 'invalid');
+	const json = assertError(await server.post(`${target}?document=1`, { document: 1 }), 400, 'invalid_request');
 	assert.equal(json.fields[0].path, '/document');
 	assert.match(json.message, /in the body/);
 });
 
 test('a query that cannot be decoded is invalid', async () => {
-	assertError(await server.get('/api/v1/version?%zz=1'), 400, 'invalid');
-	assertError(await server.get('/api/v1/version?a=%ff'), 400, 'invalid');
-	assert.match(assertError(await server.get('/api/v1/version?a=%00'), 400, 'invalid').message, /must not contain NUL/);
+	assertError(await server.get('/api/v1/version?%zz=1'), 400, 'invalid_request');
+	assertError(await server.get('/api/v1/version?a=%ff'), 400, 'invalid_request');
+	assert.match(assertError(await server.get('/api/v1/version?a=%00'), 400, 'invalid_request').message, /must not contain NUL/);
 });
 
 test('a body beyond the limit is 413', async () => {

@@ -63,8 +63,8 @@ test('TL-6 defaults by verb and effect; the full set is what is stored', async (
 	assert.deepEqual(await stored(), { 'note.create': '(needs_approval)', 'note.delete': '(needs_approval)', 'note.get': 'needs_approval', 'note.list': '(always_allow)', 'note.update': '(needs_approval)' });
 	assert.ok((await w.audit({ action: 'permission.changed', resourceId: agent.id })).length === 2);
 	for (const tools of ['x', [1], [{}], [{ toolName: 'note.create', permissionStatus: 'maybe' }], [{ toolName: 'none', permissionStatus: 'blocked' }], Array(2).fill({ toolName: 'note.get', permissionStatus: 'blocked' })])
-		await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools }), 400, 'invalid');
-	const { fields } = await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'note.get', permissionStatus: 'block' }] }), 400, 'invalid', /^\/tools\/0\/permissionStatus must be one of: always_allow, needs_approval, blocked$/);
+		await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools }), 400, 'invalid_request');
+	const { fields } = await refused(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'note.get', permissionStatus: 'block' }] }), 400, 'invalid_request', /^\/tools\/0\/permissionStatus must be one of: always_allow, needs_approval, blocked$/);
 	assert.deepEqual(fields.map(({ path }) => path), ['/tools/0/permissionStatus']);
 	await refused(w.admin.put('/api/v1/agents/none/tools', { tools: [] }), 404, 'not_found');
 	await refused(agent.ask().put(`/api/v1/agents/${agent.id}/tools`, { tools: [] }), 403, 'forbidden', /access\.agent\.manage/);
@@ -148,7 +148,7 @@ test('TL-9 the budget: every call says what is left, the last one how long to wa
 	assert.equal(first.headers.get('x-ratelimit-remaining'), '2');
 	assert.equal(first.headers.get('retry-after'), null);
 	const p = await w.propose({}, agent.ask());
-	await refused(agent.ask().post('/api/v1/proposals', 'not an object'.length), 400, 'invalid'); // charged, too
+	await refused(agent.ask().post('/api/v1/proposals', 'not an object'.length), 400, 'invalid_request'); // charged, too
 	const over = await call();
 	assert.equal(over.status, 429, over.text);
 	assert.ok(Number(over.headers.get('retry-after')) >= 1 && Number(over.headers.get('retry-after')) <= 60);

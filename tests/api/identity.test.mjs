@@ -127,14 +127,14 @@ test('ID-5 a token from a foreign address is 401', async () => {
 	const far = await created(admin.post('/api/v1/tokens', { name: 'far', cidrs: ['10.0.0.0/8'] }));
 	assert.equal(await me(near.token), 200);
 	assert.equal(await me(far.token), 401);
-	await refused(admin.post('/api/v1/tokens', { name: 'x', cidrs: ['10.0.0.0/33'] }), 400, 'invalid');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', cidrs: ['10.0.0.0/33'] }), 400, 'invalid_request');
 	await refused(server.as(near.token).post('/api/v1/tokens', { name: 'wider', cidrs: ['0.0.0.0/0'] }), 403, 'forbidden', /may not come from/);
 	const child = await created(server.as(near.token).post('/api/v1/tokens', { name: 'inherits' }));
 	assert.deepEqual(child.cidrs, ['127.0.0.0/8', '::1/128']);
 });
 
 test('ID-5 a token lives an hour to 90 days, and a token gives no more time than it has', async () => {
-	for (const ttlSeconds of [3599, 90 * 86400 + 1, 0, -1, 1.5]) await refused(admin.post('/api/v1/tokens', { name: 'x', ttlSeconds }), 400, 'invalid');
+	for (const ttlSeconds of [3599, 90 * 86400 + 1, 0, -1, 1.5]) await refused(admin.post('/api/v1/tokens', { name: 'x', ttlSeconds }), 400, 'invalid_request');
 	const hour = await created(admin.post('/api/v1/tokens', { name: 'hour', ttlSeconds: 3600 }));
 	const child = await created(server.as(hour.token).post('/api/v1/tokens', { name: 'child', ttlSeconds: 86400 }));
 	assert.equal(child.expiresAt, hour.expiresAt);
@@ -178,8 +178,8 @@ test('ID-6 a token mints inside what it declares: actions, environments, keys', 
 	for (const wish of [{ environments: [production] }, { environments: 'all' }, { keys: 'all' }, { keys: ['pay*'] }, { keys: ['payments'] }, { keys: ['one.*'] }, { actions: ['write'] }, { productionActions: ['read', 'write'] }])
 		await refused(ask.post('/api/v1/tokens', { name: 'x', ...wish }), 403, 'forbidden', /more than they have/);
 	for (const wish of [{ environments: ['nowhere'] }, { environments: [] }, { environments: 'some' }, { keys: ['*'] }, { keys: [''] }, { actions: ['fly'] }, { actions: [] }, { rules: ['x'] }, { rules: [1] }, { rules: 'x' }, { projectId: 'none' }, { projectId: server.first.projectId, environments: [staging] }])
-		await refused(admin.post('/api/v1/tokens', { name: 'x', ...wish }), 400, 'invalid');
-	await refused(admin.post('/api/v1/tokens', { name: 'x', environments: ['production'] }), 400, 'invalid', /ids of environments; GET \/api\/v1\/environments lists them/);
+		await refused(admin.post('/api/v1/tokens', { name: 'x', ...wish }), 400, 'invalid_request');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', environments: ['production'] }), 400, 'invalid_request', /ids of environments; GET \/api\/v1\/environments lists them/);
 	const project = await created(admin.post('/api/v1/tokens', { name: 'project', projectId: server.first.projectId }));
 	assert.deepEqual(project.environments.sort(), [production, staging].sort());
 });
@@ -189,7 +189,7 @@ test('ID-3 "*" is never stored in a token, and a person who has it mints admin',
 	assert.deepEqual(role.rules, ['*']);
 	const everything = await person(['everything']);
 	assert.equal((await everything.ask().get('/api/v1/me')).json.level, 'admin');
-	await refused(admin.post('/api/v1/tokens', { name: 'x', rules: ['*'] }), 400, 'invalid');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', rules: ['*'] }), 400, 'invalid_request');
 	const { items } = (await admin.get('/api/v1/tokens?limit=200')).json;
 	assert.ok(items.length && items.every(({ rules }) => !rules.includes('*')));
 });
@@ -208,7 +208,7 @@ test('ID-4 approve is stripped from every agent token, and the answer says so', 
 test('ID-4 admin for an agent needs an override, warns, and is on record', async () => {
 	const { id } = await agent();
 	const wish = { name: 'root', principalId: id, level: 'admin' };
-	const { fields } = await refused(admin.post('/api/v1/tokens', wish), 400, 'invalid');
+	const { fields } = await refused(admin.post('/api/v1/tokens', wish), 400, 'invalid_request');
 	assert.equal(fields[0].path, '/override');
 	const minted = await created(admin.post('/api/v1/tokens', { ...wish, override: true }));
 	assert.ok(minted.warnings.some((text) => text.startsWith('WARNING')));
@@ -242,7 +242,7 @@ test('ID-6 every change of rights is on record, and no secret is', async () => {
 		assert.ok(!whole.includes(server.first.adminPassword), action);
 	}
 	const before_ = await count('token.minted');
-	await refused(admin.post('/api/v1/tokens', { name: 'x', rules: ['*'] }), 400, 'invalid');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', rules: ['*'] }), 400, 'invalid_request');
 	assert.equal(await count('token.minted'), before_); // nothing happened
 });
 
@@ -253,8 +253,8 @@ test('AP-3 a token that may vote is one’s own, for an hour, and minted by some
 	assert.ok(Date.parse(voting.voteUntil) - Date.parse(voting.createdAt) <= 3600e3);
 	const first = (await admin.get('/api/v1/tokens')).json.items.find(({ name }) => name === 'First admin token');
 	assert.ok(voting.voteUntil <= first.voteUntil); // no chain of tokens votes longer than the first of it
-	await refused(admin.post('/api/v1/tokens', { name: 'x', forVoting: true, ttlSeconds: 7200 }), 400, 'invalid');
-	await refused(admin.post('/api/v1/tokens', { name: 'x', forVoting: true, principalId: id }), 400, 'invalid');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', forVoting: true, ttlSeconds: 7200 }), 400, 'invalid_request');
+	await refused(admin.post('/api/v1/tokens', { name: 'x', forVoting: true, principalId: id }), 400, 'invalid_request');
 	const plain = await created(admin.post('/api/v1/tokens', { name: 'plain' }));
 	assert.equal((await server.as(plain.token).get('/api/v1/me')).json.mayVote, false);
 	await refused(server.as(plain.token).post('/api/v1/tokens', { name: 'x', forVoting: true }), 403, 'forbidden', /may vote/);
@@ -339,9 +339,9 @@ test('members: nobody gives a role or sets a password above themselves', async (
 	assert.equal((await server.post('/api/v1/session', { email: 'FRIEND@y', password: friend.password })).status, 200);
 	await refused(ask.post('/api/v1/members', { name: 'x', email: 'Friend@Y' }), 409, 'already_exists');
 	for (const wish of [{ email: 'z@z', roles: ['nothing'] }, { email: 'z@z', roles: ['personnel', 'personnel'] }, { email: 'z' }, {}, { email: 'z@z', password: 'short' }, { kind: 'service', email: 'z@z' }])
-		await refused(ask.post('/api/v1/members', { name: 'x', ...wish }), 400, 'invalid');
+		await refused(ask.post('/api/v1/members', { name: 'x', ...wish }), 400, 'invalid_request');
 	await refused(ask.patch('/api/v1/members/nobody', { name: 'x' }), 404, 'not_found');
-	await refused(ask.patch(`/api/v1/members/${friend.id}`, { disabled: 'yes' }), 400, 'invalid');
+	await refused(ask.patch(`/api/v1/members/${friend.id}`, { disabled: 'yes' }), 400, 'invalid_request');
 });
 
 test('ID-2 a service has tokens and no password', async () => {
@@ -349,7 +349,7 @@ test('ID-2 a service has tokens and no password', async () => {
 	const { token } = await created(admin.post('/api/v1/tokens', { name: 'x', principalId: service.id }));
 	assert.match(token, /^cs_svc_/);
 	assert.equal((await server.as(token).get('/api/v1/me')).json.kind, 'service');
-	await refused(admin.patch(`/api/v1/members/${service.id}`, { password: 'a password of mine' }), 400, 'invalid');
+	await refused(admin.patch(`/api/v1/members/${service.id}`, { password: 'a password of mine' }), 400, 'invalid_request');
 });
 
 test('ID-1 another tenant’s rows are 404, never 403, and are in no list', async () => {
@@ -392,7 +392,7 @@ test('ID-1 another tenant’s rows are 404, never 403, and are in no list', asyn
 		const ours = (await admin.get(`/api/v1/${list}`)).json.items.map(({ id }) => id);
 		for (const { id } of (await eve.get(`/api/v1/${list}`)).json.items) assert.ok(!ours.includes(id), `${list} ${id}`);
 	}
-	await refused(eve.post('/api/v1/tokens', { name: 'x', environments: [server.first.environments.staging] }), 400, 'invalid');
+	await refused(eve.post('/api/v1/tokens', { name: 'x', environments: [server.first.environments.staging] }), 400, 'invalid_request');
 });
 
 test('ID-6 tokens: people see their own, and end their own; others need access.token.manage', async () => {

@@ -51,10 +51,10 @@ test('ID-3 a role is a bundle of rules; a change of it holds at once for who has
 
 test('what is not a rule is refused', async () => {
 	for (const rules of [['read'], ['a.b'], ['a.b.fly'], ['a..read'], ['*.*.read'], [''], 'a.b.read', [1], [`a.${'b'.repeat(300)}.read`]])
-		await refused(admin.post('/api/v1/roles', { name: 'x', rules }), 400, 'invalid');
-	await refused(admin.post('/api/v1/roles', { name: 'x', level: 'god' }), 400, 'invalid');
+		await refused(admin.post('/api/v1/roles', { name: 'x', rules }), 400, 'invalid_request');
+	await refused(admin.post('/api/v1/roles', { name: 'x', level: 'god' }), 400, 'invalid_request');
 	const role = (await admin.post('/api/v1/roles', { name: 'fine', rules: [] })).json;
-	for (const level of ['god', 1, null]) await refused(admin.patch(`/api/v1/roles/${role.id}`, { level }), 400, 'invalid');
+	for (const level of ['god', 1, null]) await refused(admin.patch(`/api/v1/roles/${role.id}`, { level }), 400, 'invalid_request');
 });
 
 test('an observer reads all this and changes nothing of it', async () => {
@@ -79,9 +79,9 @@ test('ID-3 a team has people and grants, said as a whole', async () => {
 	assert.deepEqual(changed.json, { id: team.id, name: 'Pay', members: [], grants: grants.slice(1) });
 	const agent = (await admin.get('/api/v1/agents')).json.items[0];
 	for (const wish of [{ members: [agent.id] }, { members: ['nobody'] }, { members: [me.id, me.id] }, { grants: [{ ...grants[0], verb: 'delete' }] }, { grants: [grants[0], grants[0]] }, { grants: {} }, { grants: [1] }])
-		await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid');
+		await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid_request');
 	for (const [wish, path] of [[{ members: [me.id, agent.id] }, '/members/1'], [{ grants: [grants[0], grants[0]] }, '/grants/1'], [{ grants: [{ ...grants[0], verb: 'delete' }] }, '/grants/0/verb']]) {
-		const { fields, message } = await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid');
+		const { fields, message } = await refused(admin.put(`/api/v1/teams/${team.id}`, { name: 'Pay', members: [], grants: [], ...wish }), 400, 'invalid_request');
 		assert.deepEqual(fields.map((field) => field.path), [path]);
 		assert.ok(message.startsWith(`${path} `), message);
 	}
@@ -102,11 +102,11 @@ test('settings have documented defaults, are replaced as a whole, and their vers
 	assert.deepEqual(changed.json.policy, { ...before_.policy, votesHigh: 2, fourEyes: true, allowListed: ['note.create'] });
 	await refused(admin.put('/api/v1/settings', { policy: {}, policyVersion: before_.policyVersion }), 409, 'conflict');
 	for (const policy of [{ votesLow: 0 }, { votesHigh: 21 }, { fourEyes: 'yes' }, { unknown: 1 }, { allowListed: 'x' }, { allowListed: [1] }, 1, []]) {
-		const { fields } = await refused(admin.put('/api/v1/settings', { policy }), 400, 'invalid');
+		const { fields } = await refused(admin.put('/api/v1/settings', { policy }), 400, 'invalid_request');
 		assert.ok(!fields || fields[0].path.startsWith('/policy'), JSON.stringify(fields));
 	}
-	await refused(admin.put('/api/v1/settings', { policy: { votesLow: 0 } }), 400, 'invalid', /^\/policy\/votesLow must be at least 1$/);
-	await refused(admin.put('/api/v1/settings', { policy: { groups: [{ teamId: 'x', votes: 0 }] } }), 400, 'invalid', /^\/policy\/groups\/0\/votes must be/);
+	await refused(admin.put('/api/v1/settings', { policy: { votesLow: 0 } }), 400, 'invalid_request', /^\/policy\/votesLow must be at least 1$/);
+	await refused(admin.put('/api/v1/settings', { policy: { groups: [{ teamId: 'x', votes: 0 }] } }), 400, 'invalid_request', /^\/policy\/groups\/0\/votes must be/);
 	assert.deepEqual((await admin.get('/api/v1/settings')).json, changed.json);
 	assert.equal((await admin.put('/api/v1/settings', { policy: {}, policyVersion: changed.json.policyVersion })).status, 200);
 });

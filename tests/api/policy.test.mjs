@@ -22,7 +22,7 @@ test('AP-2 reads run, changes ask, with every reason', async () => {
 	const remove = await explain({ tool: 'note.delete' });
 	assert.equal(remove.risk.level, 'high');
 	assert.ok(remove.reasons.includes('what destroys always needs a person'));
-	await refused(w.agent.post('/api/v1/policy/explain', { tool: 'note.create', input: {} }), 400, 'invalid');
+	await refused(w.agent.post('/api/v1/policy/explain', { tool: 'note.create', input: {} }), 400, 'invalid_request');
 	assert.equal((await explain({ tool: 'note.create', input: { title: '\u202e', text: '' } })).risk.level, 'high');
 });
 
@@ -91,12 +91,12 @@ test('AP-4 a policy names tools that there are: a slip in a name is refused, not
 	const one = await team('Careful', await w.person());
 	const before_ = await ok(w.admin.get('/api/v1/settings'));
 	const wrong = async (answer, path) => {
-		const { fields } = await refused(answer, 400, 'invalid', /names a tool that there is not/);
+		const { fields } = await refused(answer, 400, 'invalid_request', /names a tool that there is not/);
 		assert.deepEqual(fields.map((field) => field.path), [path]);
 	};
 	await wrong(policy([{ teamId: one.id, tools: ['note.create', 'note.creat'] }]), '/policy/groups/0/tools/1');
 	await wrong(policy([], { allowListed: ['note.creat'] }), '/policy/allowListed/0');
-	await refused(policy([{ teamId: 'nobody' }]), 400, 'invalid', /^\/policy\/groups\/0 is no team$/);
+	await refused(policy([{ teamId: 'nobody' }]), 400, 'invalid_request', /^\/policy\/groups\/0 is no team$/);
 	assert.deepEqual(await ok(w.admin.get('/api/v1/settings')), before_);
 });
 
@@ -142,7 +142,7 @@ test('AP-4 a veto is anybody\'s; a person who asks does not fill a place; a chan
 test('AP-4 groups that could never agree are refused when they are saved, and a team that is asked is not deleted', async () => {
 	const ann = await w.person();
 	const one = await team('One', ann), empty = await team('Empty');
-	const at = async (groups) => (await refused(policy(groups), 400, 'invalid')).fields.map(({ path }) => path);
+	const at = async (groups) => (await refused(policy(groups), 400, 'invalid_request')).fields.map(({ path }) => path);
 	assert.deepEqual(await at([{ teamId: one.id }, { teamId: 'none' }]), ['/policy/groups/1']);
 	assert.deepEqual(await at([{ teamId: one.id, votes: 2 }]), ['/policy/groups/0']);
 	assert.deepEqual(await at([{ teamId: empty.id }]), ['/policy/groups/0']);

@@ -64,24 +64,24 @@ test('PA-10 an update shows each field before and after, a delete what goes; the
 });
 
 test('PA-7 input that can be repaired is feedback with its places; an unknown tool is not there', async () => {
-	const wrong = await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: '', text: 1, more: true } }), 400, 'invalid', /note\.create/);
+	const wrong = await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: '', text: 1, more: true } }), 400, 'invalid_request', /note\.create/);
 	assert.deepEqual(wrong.fields.map(({ path }) => path).sort(), ['/more', '/text', '/title']);
 	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.nothing', input: {} }), 404, 'not_found');
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: {}, extra: 1 }), 400, 'invalid');
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create' }), 400, 'invalid');
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, expiresInSeconds: 86401 }), 400, 'invalid');
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, riskLevel: 'none' }), 400, 'invalid');
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: {}, extra: 1 }), 400, 'invalid_request');
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create' }), 400, 'invalid_request');
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, expiresInSeconds: 86401 }), 400, 'invalid_request');
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, riskLevel: 'none' }), 400, 'invalid_request');
 	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.update', input: { id: 'none', text: 'x' } }), 404, 'not_found');
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, intent: { summary: 1 } }), 400, 'invalid');
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: { title: 'x', text: '' }, intent: { summary: 1 } }), 400, 'invalid_request');
 });
 
 test('PA-3 apply takes no arguments: a body is refused, audited, and changes nothing', async () => {
 	const p = await w.propose();
 	await w.approve(p);
-	await refused(w.admin.post(at(p, '/apply'), { input: { title: 'other', text: '' } }), 400, 'invalid');
-	await refused(w.admin.post('/api/v1/proposals/apply', { token: p.token, input: { title: 'other' } }), 400, 'invalid');
+	await refused(w.admin.post(at(p, '/apply'), { input: { title: 'other', text: '' } }), 400, 'invalid_request');
+	await refused(w.admin.post('/api/v1/proposals/apply', { token: p.token, input: { title: 'other' } }), 400, 'invalid_request');
 	const last = await w.audit({ action: 'request.refused' });
-	assert.equal(last[0].reason, 'invalid');
+	assert.equal(last[0].reason, 'invalid_request');
 	assert.equal((await ok(w.admin.get(at(p)))).status, 'approved');
 	assert.equal((await ok(w.admin.post(at(p, '/apply'), undefined))).status, 'applied');
 });
@@ -96,7 +96,7 @@ test('PA-12 the same key and request give the first answer, token included; anot
 	assert.equal(header.token, one.json.token);
 	await refused(w.agent.post('/api/v1/proposals', { ...body, input: { title: 'Twice', text: '' } }), 409, 'idempotency_collision');
 	assert.equal((await w.audit({ action: 'request.refused' }))[0].reason, 'idempotency_collision');
-	await refused(w.agent.post('/api/v1/proposals', body, { headers: { 'idempotency-key': 'key-2' } }), 400, 'invalid', /different keys/);
+	await refused(w.agent.post('/api/v1/proposals', body, { headers: { 'idempotency-key': 'key-2' } }), 400, 'invalid_request', /different keys/);
 	const mine = await ok(w.admin.post('/api/v1/proposals', body)); // another principal's key is another key
 	assert.notEqual(mine.proposalId, one.json.proposalId);
 });
@@ -211,8 +211,8 @@ test('AP-5 a vote about another card is refused', async () => {
 	const p = await w.propose(), q = await w.propose();
 	await refused(w.admin.post(at(p, '/approve'), { viewHash: q.viewHash }), 409, 'view_mismatch');
 	await refused(w.admin.post(at(p, '/deny'), { viewHash: q.viewHash }), 409, 'view_mismatch');
-	await refused(w.admin.post(at(p, '/approve'), { viewHash: 'short' }), 400, 'invalid');
-	await refused(w.admin.post(at(p, '/deny'), { viewHash: p.viewHash, reason: 'é'.repeat(2001) }), 400, 'invalid', /2000/);
+	await refused(w.admin.post(at(p, '/approve'), { viewHash: 'short' }), 400, 'invalid_request');
+	await refused(w.admin.post(at(p, '/deny'), { viewHash: p.viewHash, reason: 'é'.repeat(2001) }), 400, 'invalid_request', /2000/);
 	assert.equal((await ok(w.admin.post(at(p, '/deny'), { viewHash: p.viewHash, reason: 'é'.repeat(2000) }))).status, 'denied');
 });
 
@@ -302,7 +302,7 @@ test('proposal_list filters and pages', async () => {
 	assert.ok((await list('status=applied')).proposals.every(({ status }) => status === 'applied'));
 	assert.ok((await list('tool=note.delete')).proposals.every(({ tool }) => tool === 'note.delete'));
 	assert.ok((await list(`proposer=${w.first.agentId}`)).proposals.every(({ proposer }) => proposer.id === w.first.agentId));
-	await refused(w.admin.get('/api/v1/proposals?status=nothing'), 400, 'invalid');
+	await refused(w.admin.get('/api/v1/proposals?status=nothing'), 400, 'invalid_request');
 });
 
 test('PA-11 the canonical document is accepted and emitted; declared risk is a floor', async () => {
@@ -316,7 +316,7 @@ test('PA-11 the canonical document is accepted and emitted; declared risk is a f
 	assert.equal((await ok(w.agent.post('/api/v1/proposals', doc))).proposalId, p.proposalId);
 	for (const [change, path] of [[{ domain: 'sales' }, '/domain'], [{ domain: 'space' }, '/domain'], [{ tool: { name: 'note.create', version: 9 } }, '/tool/version'],
 		[{ idempotency_key: undefined }, '/idempotency_key'], [{ riskLevel: 'low' }, undefined], [{ risk_level: 'none' }, '/risk_level'], [{ secret: 1 }, undefined]]) {
-		const body = await refused(w.agent.post('/api/v1/proposals', { ...doc, idempotency_key: `doc-${path}`, ...change }), 400, 'invalid');
+		const body = await refused(w.agent.post('/api/v1/proposals', { ...doc, idempotency_key: `doc-${path}`, ...change }), 400, 'invalid_request');
 		if (path) assert.equal(body.fields[0].path, path);
 	}
 });
@@ -342,7 +342,7 @@ test('TL-5 reads run at once and leave a row; changes become proposals', async (
 	assert.equal(made.status, 'awaiting_operator'); // PA-8
 	assert.equal(made.proposal.state, 'pending');
 	await refused(w.agent.post('/api/v1/tools/call', { tool: 'note.get', input: { id: 'none' } }), 404, 'not_found');
-	await refused(w.agent.post('/api/v1/tools/call', { tool: 'note.get', input: {} }), 400, 'invalid');
+	await refused(w.agent.post('/api/v1/tools/call', { tool: 'note.get', input: {} }), 400, 'invalid_request');
 });
 
 test('proposal_wait wakes when it is decided, and gives up in time', async () => {
@@ -387,7 +387,7 @@ test('PA-8 a proposal that stands is a success that says awaiting_operator to wh
 	assert.deepEqual(await replay(), ['approved', 'approved'], 'the operator has answered: nothing is awaited');
 	await ok(w.admin.post(at(p, '/apply')));
 	assert.deepEqual(await replay(), ['applied', 'applied']);
-	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: {} }), 400, 'invalid'); // feedback is no proposal
+	await refused(w.agent.post('/api/v1/proposals', { tool: 'note.create', input: {} }), 400, 'invalid_request'); // feedback is no proposal
 	assert.equal((await w.propose({}, w.admin)).status, 'approved', 'who may decide by asking awaits nobody');
 });
 

@@ -84,6 +84,7 @@ run(struct http_exchange *x, const struct input *input)
 
 	x->cx->credential = credential_of(x);
 	x->cx->idempotency_key = http_header(x, STR("Idempotency-Key"));
+	x->cx->if_match = http_header(x, STR("If-Match"));
 	TRY(op_admit(x->cx, input->op));
 	s = input_read(x, input, &in);
 	return s == OK ? answer(x, input->op, in) : op_refused(x->cx, input->op, NULL, s);

@@ -8,7 +8,7 @@
  * Input comes by path ({key}), by query (GET, DELETE) or as one JSON object; what an
  * operation does not take is refused. Every error is
  *
- *	{"code": "invalid", "message": "a sentence", "fields": [{"path": "/title", "message": "is needed"}]}
+ *	{"code": "invalid_request", "message": "a sentence", "fields": [{"path": "/title", "message": "is needed"}]}
  *
  * with fields only where there are some. A 500 tells nothing of our insides; the log does.
  */

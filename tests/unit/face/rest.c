@@ -194,7 +194,7 @@ everything_wrong_with_a_query_is_said_at_once(void **state)
 
 	(void)state;
 	assert_int_equal(c.x.status, 400);
-	assert_str(text_at(c.answer, "code"), "invalid");
+	assert_str(text_at(c.answer, "code"), "invalid_request");
 	assert_str(issue_path(&c, 0), "/noteId");
 	assert_str(issue_path(&c, 1), "/limit");
 	assert_str(issue_path(&c, 2), "/limit"); /* given twice */
