@@ -37,6 +37,13 @@ enum condition_kind {
 	CONDITION_NOT,
 };
 
+/* $bucket: those whose hash, begun with seed and prefix, falls below so many of so many parts. */
+struct draw {
+	struct bucket bucket;
+	uint32_t of, below;
+	bool scale; /* hash * of / 2^32; else hash % of */
+};
+
 struct condition {
 	enum condition_kind kind;
 	uint32_t count; /* AND, OR, NOT: children; $cidr: blocks; MATCH: its place among the patterns */
@@ -49,6 +56,7 @@ struct condition {
 		const struct regex *regex;
 		const struct cidr *blocks;
 		const struct semver *version;
+		const struct draw *draw;
 		int64_t time_us;
 		uint32_t segment;
 		bool truth;

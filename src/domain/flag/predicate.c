@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /*
@@ -64,6 +65,15 @@ read_ordered(struct compiler *c, const struct at *at, const struct json *v, stru
 	if (v->type == JSON_NUMBER || v->type == JSON_STRING)
 		return read_scalar(c, at, v, out);
 	compiler_issue(c, at, "must be a number or a string");
+	return OK;
+}
+
+static status
+read_number(struct compiler *c, const struct at *at, const struct json *v, struct condition *out)
+{
+	if (v->type == JSON_NUMBER)
+		return read_scalar(c, at, v, out);
+	compiler_issue(c, at, "must be a number");
 	return OK;
 }
 
@@ -216,6 +226,56 @@ read_blocks(struct compiler *c, const struct at *at, const struct json *v, struc
 	return OK;
 }
 
+/* An integer from least to most; where there is none, what stands in *out. */
+static bool
+read_count(struct compiler *c, const struct at *at, const struct json *v, int64_t least, int64_t most,
+	uint32_t *out)
+{
+	int64_t n;
+
+	if (!v)
+		return true;
+	if (!json_to_int(v, &n) || n < least || n > most) {
+		compiler_issue(c, at, "must be an integer from %" PRId64 " to %" PRId64, least, most);
+		return false;
+	}
+	*out = (uint32_t)n;
+	return true;
+}
+
+/* {"prefix": "group:", "seed": 0, "of": 100, "below": 25, "method": "modulo"} */
+static status
+read_draw(struct compiler *c, const struct at *at, const struct json *v, struct condition *out)
+{
+	enum { OF, BELOW, PREFIX, SEED, METHOD, COUNT };
+	struct member members[COUNT] = {
+		[OF] = { MEMBER("of"), JSON_NUMBER, .need = true },
+		[BELOW] = { MEMBER("below"), JSON_NUMBER, .need = true },
+		[PREFIX] = { MEMBER("prefix"), JSON_STRING },
+		[SEED] = { MEMBER("seed"), JSON_NUMBER },
+		[METHOD] = { MEMBER("method"), JSON_STRING },
+	};
+	str method = STR("modulo");
+	struct draw *draw;
+
+	TRY(compiler_take(c, 1, sizeof(*draw), &draw));
+	out->as.draw = draw;
+	if (!compiler_members(c, at, v, members, COUNT) ||
+		!read_count(c, AT_NAME(at, "of"), members[OF].found, 1, INT32_MAX, &draw->of) ||
+		!read_count(c, AT_NAME(at, "below"), members[BELOW].found, 0, draw->of, &draw->below) ||
+		!read_count(c, AT_NAME(at, "seed"), members[SEED].found, 0, UINT32_MAX, &draw->bucket.hash))
+		return OK;
+	if (members[METHOD].found)
+		method = members[METHOD].found->text;
+	draw->scale = str_eq(method, STR("scale"));
+	if (!draw->scale && !str_eq(method, STR("modulo")))
+		compiler_issue(c, AT_NAME(at, "method"), "must be modulo or scale");
+	if (members[PREFIX].found &&
+		compiler_text(c, AT_NAME(at, "prefix"), members[PREFIX].found->text, LIMIT_FLAG_TEXT))
+		bucket_add(&draw->bucket, members[PREFIX].found->text);
+	return OK;
+}
+
 /* --- holding --- */
 
 static bool
@@ -249,6 +309,18 @@ compares(const struct condition *c, const struct value *v)
 		return false;
 	return is_ordered(c, than->type == SCALAR_NUMBER ? scalar_order(&v->scalar, than)
 							 : str_cmp(v->scalar.text, than->text));
+}
+
+/* The same for numbers, also those that came as text. */
+static bool
+compares_number(const struct condition *c, const struct value *v)
+{
+	struct scalar number;
+
+	if (v->scalar.type == SCALAR_NUMBER)
+		return is_ordered(c, scalar_order(&v->scalar, c->as.value));
+	return v->scalar.type == SCALAR_TEXT && scalar_number(v->scalar.text, &number) &&
+	       is_ordered(c, scalar_order(&number, c->as.value));
 }
 
 /* Does part, which is not empty, stand in text at a place? */
@@ -336,6 +408,23 @@ compares_time(const struct condition *c, const struct value *v)
 	       is_ordered(c, (us > c->as.time_us) - (us < c->as.time_us));
 }
 
+/* Whom another system would draw: docs/decisions/0009-other-peoples-buckets.md */
+static bool
+is_drawn(const struct condition *c, const struct value *v)
+{
+	struct bucket whole = c->as.draw->bucket;
+	char digits[24];
+	uint32_t hash;
+	str id;
+
+	if (!target_text(v->json, digits, &id))
+		return false;
+	bucket_add(&whole, id);
+	hash = bucket_hash(&whole);
+	return (c->as.draw->scale ? (uint32_t)((uint64_t)hash * c->as.draw->of >> 32)
+				  : hash % c->as.draw->of) < c->as.draw->below;
+}
+
 /* --- the table --- */
 
 /* clang-format off */
@@ -349,6 +438,11 @@ static const struct predicate predicates[] = {
 	OP("$gte", read_ordered, compares, .orders = ORDER_GREATER | ORDER_EQUAL),
 	OP("$lt", read_ordered, compares, .orders = ORDER_LESS),
 	OP("$lte", read_ordered, compares, .orders = ORDER_LESS | ORDER_EQUAL),
+	OP("$numEq", read_number, compares_number, .orders = ORDER_EQUAL),
+	OP("$numGt", read_number, compares_number, .orders = ORDER_GREATER),
+	OP("$numGte", read_number, compares_number, .orders = ORDER_GREATER | ORDER_EQUAL),
+	OP("$numLt", read_number, compares_number, .orders = ORDER_LESS),
+	OP("$numLte", read_number, compares_number, .orders = ORDER_LESS | ORDER_EQUAL),
 	OP("$startsWith", read_text, starts),
 	OP("$endsWith", read_text, ends),
 	OP("$contains", read_text, contains),
@@ -362,6 +456,7 @@ static const struct predicate predicates[] = {
 	OP("$cidr", read_blocks, is_inside),
 	OP("$before", read_time, compares_time, .orders = ORDER_LESS),
 	OP("$after", read_time, compares_time, .orders = ORDER_GREATER),
+	OP("$bucket", read_draw, is_drawn),
 };
 /* clang-format on */
 #define COUNT (sizeof(predicates) / sizeof(predicates[0]))

@@ -2,6 +2,7 @@
 #include "domain/flag/scalar.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 
 #define FEW 8u /* compared one by one: faster than a hash */
 
@@ -27,6 +28,60 @@ scalar_of(const struct json *value)
 	}
 	s.truth = s.type == SCALAR_BOOL && value->truth;
 	return s;
+}
+
+static size_t
+digits(str *rest)
+{
+	size_t n = 0;
+
+	while (n < rest->len && rest->ptr[n] >= '0' && rest->ptr[n] <= '9')
+		n++;
+	*rest = str_skip(*rest, n);
+	return n;
+}
+
+static bool
+take(str *rest, char one, char other)
+{
+	if (!rest->len || (rest->ptr[0] != one && rest->ptr[0] != other))
+		return false;
+	*rest = str_skip(*rest, 1);
+	return true;
+}
+
+bool
+scalar_number(str text, struct scalar *out)
+{
+	struct json number = { .type = JSON_NUMBER, .text = text };
+	str rest = text;
+	bool zero;
+
+	(void)take(&rest, '-', '-');
+	zero = rest.len && rest.ptr[0] == '0';
+	switch (digits(&rest)) {
+	case 0:
+		return false;
+	case 1:
+		break;
+	default:
+		if (zero)
+			return false;
+	}
+	if (take(&rest, '.', '.') && !digits(&rest))
+		return false;
+	if (take(&rest, 'e', 'E')) {
+		size_t exponent;
+
+		(void)take(&rest, '+', '-');
+		exponent = digits(&rest);
+		if (!exponent || exponent > LIMIT_JSON_EXPONENT)
+			return false;
+	}
+	if (rest.len)
+		return false;
+	*out = scalar_of(&number);
+	return true;
 }
 
 /* The nearest double keeps the order, so only where two are the same do the digits matter. */

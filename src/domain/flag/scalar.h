@@ -26,6 +26,9 @@ struct scalar {
 /* What value is; arrays and objects only by their type. Borrows the text. NULL gives NONE. */
 struct scalar scalar_of(const struct json *value);
 
+/* The number that text is, written as JSON writes numbers. False where it is none; *out is then untouched. */
+bool scalar_number(str text, struct scalar *out);
+
 /* Both are numbers: negative, 0, positive. */
 int scalar_order(const struct scalar *a, const struct scalar *b);
 

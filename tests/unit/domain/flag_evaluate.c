@@ -62,6 +62,11 @@ every_operator_has_an_answer_for_every_type(void **state)
 		{ "'$lt':'6'", "----+--" },
 		{ "'$lte':5", "---+---" },
 		{ "'$lte':'5'", "----+--" },
+		{ "'$numEq':5", "---++--" },
+		{ "'$numGt':4", "---++--" },
+		{ "'$numGte':5", "---++--" },
+		{ "'$numLt':6", "---++--" },
+		{ "'$numLte':5", "---++--" },
 		{ "'$startsWith':'5'", "----+--" },
 		{ "'$endsWith':'5'", "----+--" },
 		{ "'$contains':'5'", "----++-" },
@@ -76,6 +81,8 @@ every_operator_has_an_answer_for_every_type(void **state)
 		{ "'$cidr':'0.0.0.0/0'", "-------" },
 		{ "'$before':'2026-01-01T00:00:00Z'", "---+---" },
 		{ "'$after':'1969-01-01T00:00:00Z'", "---+---" },
+		{ "'$bucket':{'of':1,'below':1}", "---++--" },
+		{ "'$bucket':{'of':1,'below':0}", "-------" },
 	};
 	UNIT(u);
 	char condition[200];
@@ -151,6 +158,33 @@ every_operator_tells_right_from_nearly_right(void **state)
 		{ "'$after':'2026-11-15T12:00:00Z'", "'2026-11-15T12:00:00Z'", false },
 		{ "'$after':'1970-01-01T00:00:01Z'", "1001", true },
 		{ "'$after':'1970-01-01T00:00:01Z'", "1000", false },
+		{ "'$numEq':12", "'12.0'", true },
+		{ "'$numEq':12", "'1.2e1'", true },
+		{ "'$numEq':12", "'12 '", false },
+		{ "'$numEq':7", "'007'", false },
+		{ "'$numEq':0", "''", false },
+		{ "'$numEq':12", "'0xc'", false },
+		{ "'$numGt':9007199254740992", "'9007199254740993'", true },
+		{ "'$numGt':5", "'10'", true },
+		{ "'$numGte':5", "'4.999'", false },
+		{ "'$numLt':-1", "'-1e400'", true },
+		{ "'$numLte':5", "'5.1'", false },
+		/* whom Unleash lets in: client-specification 03, 10 and 08 */
+		{ "'$bucket':{'prefix':'AB12A:','of':100,'below':50}", "'122'", true },
+		{ "'$bucket':{'prefix':'AB12A:','of':100,'below':50}", "122", true },
+		{ "'$bucket':{'prefix':'AB12A:','of':100,'below':50}", "'155'", false },
+		{ "'$bucket':{'prefix':'AB12A:','of':100,'below':50,'method':'modulo'}", "'155'", false },
+		{ "'$bucket':{'prefix':'Feature.Variants.B:','seed':86028157,'of':2,'below':1}", "'0'",
+			true },
+		{ "'$bucket':{'prefix':'Feature.Variants.B:','seed':86028157,'of':2,'below':1}", "'2'",
+			false },
+		/* whom flagd gives the first of two: new-checkout//user-1 has the hash 0xee021eee (docs/flags.md) */
+		{ "'$bucket':{'prefix':'new-checkout//','of':100000,'below':92971,'method':'scale'}",
+			"'user-1'", false },
+		{ "'$bucket':{'prefix':'new-checkout//','of':100000,'below':92972,'method':'scale'}",
+			"'user-1'", true },
+		{ "'$bucket':{'of':100,'below':100}", "''", false },
+		{ "'$bucket':{'of':100,'below':100}", "1.5", false },
 	};
 	UNIT(u);
 	char condition[200], context[200];

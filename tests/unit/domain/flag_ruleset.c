@@ -235,6 +235,9 @@ comparands_that_cannot_work_are_refused(void **state)
 		{ "$before", "'tomorrow'", "must be a time such as" },
 		{ "$after", "'2026-02-30T00:00:00Z'", "must be a time such as" },
 		{ "$after", "1", "must be a time such as" },
+		{ "$numEq", "'5'", "must be a number" },
+		{ "$numGt", "1e309", "is a number too large" },
+		{ "$bucket", "50", "must be an object" },
 	};
 	UNIT(u);
 	char condition[200], path[40];
@@ -248,6 +251,17 @@ comparands_that_cannot_work_are_refused(void **state)
 	assert_condition(&u, "{'field':'x','$in':['a',null]}", "/$in/1", "must not be null");
 	assert_condition(
 		&u, "{'field':'x','$cidr':['::1','x']}", "/$cidr/1", "must be an address or a block");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':100}}", "/$bucket/below", "is missing");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':0,'below':0}}", "/$bucket/of",
+		"must be an integer from 1 to 2147483647");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':10,'below':11}}", "/$bucket/below",
+		"must be an integer from 0 to 10");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':10,'below':1,'seed':4294967296}}", "/$bucket/seed",
+		"must be an integer from 0 to 4294967295");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':10,'below':1,'method':'sha'}}", "/$bucket/method",
+		"must be modulo or scale");
+	assert_condition(&u, "{'field':'x','$bucket':{'of':10,'below':1,'salt':'x'}}", "/$bucket/salt",
+		"is not a known member");
 }
 
 static void
