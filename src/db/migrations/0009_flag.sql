@@ -12,7 +12,7 @@ CREATE TABLE flag_item (
 	org_id TEXT NOT NULL,
 	project_id TEXT NOT NULL,
 	space TEXT NOT NULL CHECK (space IN ('value', 'segment')),
-	key TEXT NOT NULL,
+	key TEXT COLLATE "C" NOT NULL, -- lists are in its order
 	item_id TEXT NOT NULL,
 	kind TEXT NOT NULL CHECK (kind IN ('flag', 'config', 'segment')),
 	type TEXT NOT NULL, -- '' for segments
@@ -25,13 +25,14 @@ CREATE TABLE flag_item (
 );
 
 -- What an environment's ruleset says of one name, from a version until the next change of it: doc is the
--- entry as the ruleset document has it (domain/flag/ruleset.h). The ruleset of any version is the rows that
--- are valid then. until_version NULL: now. A kind 'target' row (its key is '') has the target field.
+-- entry as the ruleset document has it (domain/flag/ruleset.h), without what only the identity knows (its
+-- description). The ruleset of any version is the rows that are valid then. until_version NULL: now. A kind
+-- 'target' row (its key is '') has the name of the target field, as it is.
 CREATE TABLE flag_state (
 	org_id TEXT NOT NULL,
 	environment_id TEXT NOT NULL,
 	kind TEXT NOT NULL CHECK (kind IN ('flag', 'config', 'segment', 'target')),
-	key TEXT NOT NULL,
+	key TEXT COLLATE "C" NOT NULL,
 	version BIGINT NOT NULL,
 	valid_from BIGINT NOT NULL,
 	until_version BIGINT,
@@ -40,4 +41,7 @@ CREATE TABLE flag_state (
 	PRIMARY KEY (org_id, environment_id, kind, key, version),
 	FOREIGN KEY (org_id, environment_id) REFERENCES environment (org_id, environment_id)
 );
+-- At most one state of a name is live, and the live ones are found without those that were.
+CREATE UNIQUE INDEX flag_state_live ON flag_state (org_id, environment_id, kind, key) WHERE until_version IS NULL;
+CREATE INDEX flag_state_by_version ON flag_state (org_id, environment_id, version);
 CREATE INDEX flag_state_by_end ON flag_state (org_id, environment_id, until_version);

@@ -29,8 +29,8 @@ struct environment {
 	str id, project_id, slug, name;
 	str target_field; /* as it is now */
 	bool production, approval_gate;
-	int64_t version; /* of the ruleset: 1, 2, ... */
-	int64_t created_at, updated_at;
+	int64_t version;		/* of the ruleset: 1, 2, ... */
+	int64_t created_at, updated_at; /* updated_at: of the ruleset, or when it was made */
 };
 
 /* E_NOT_FOUND  unknown, or another tenant's. The second locks it: its version cannot move meanwhile. */
@@ -53,7 +53,7 @@ struct store_item {
 	str id, key, type, description;
 	enum resource resource;
 	const struct json *schema;	/* of a config; NULL: none */
-	const struct json *state;	/* its entry in the document */
+	const struct json *state;	/* its entry in the document; the description is not in it */
 	int64_t created_at, updated_at; /* updated_at: the later of identity and state; its ETag */
 };
 /* E_NOT_FOUND */
@@ -75,11 +75,13 @@ struct json *
 store_overlay(struct ctx *cx, const struct json *doc, const struct store_edit *edits, size_t count);
 
 /*
- * Writes them as one new version of a locked environment, which *e then has. Only the state: who creates
- * or deletes something does so in all environments of the project (item.h).
+ * Writes them as one new version of a locked environment, which *e then has; each name at most once. Where
+ * nothing differs from what is live there is no new version. Only the state: who creates something, deletes it
+ * or changes its type or schema does so in all environments of the project (item.h).
  *
- * E_INVALID   the ruleset would not be one: issues as ruleset_compile gives them
- * E_IN_USE    a segment would go that others name; issues: path "flag.KEY" ..., those in the caller's scope
+ * E_NOT_FOUND  there is no such flag, config, segment
+ * E_INVALID    the ruleset would not be one: issues as ruleset_compile gives them; or another type or schema
+ * E_IN_USE     a segment would go that others name; issues: path "flag.KEY" ..., those in the caller's scope
  */
 status store_write(struct ctx *cx, struct environment *e, const struct store_edit *edits, size_t count,
 	int64_t now_us) MUST_USE;

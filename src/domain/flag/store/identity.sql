@@ -1,0 +1,32 @@
+-- Projects, and what their flags, configs and segments are in all environments (FL-1).
+
+-- name: identity_project
+SELECT project_id, slug, name, target_field, created_at, updated_at FROM project WHERE org_id = $1 AND project_id = $2
+
+-- name: identity_lock sqlite
+SELECT project_id FROM project WHERE org_id = $1 AND project_id = $2
+-- name: identity_lock postgres
+SELECT project_id FROM project WHERE org_id = $1 AND project_id = $2 FOR UPDATE
+
+-- name: identity_environments
+SELECT environment_id FROM environment WHERE org_id = $1 AND project_id = $2 ORDER BY environment_id
+
+-- name: identity_get
+SELECT item_id, key, type, description, schema, created_at, updated_at FROM flag_item
+WHERE org_id = $1 AND project_id = $2 AND space = $3 AND kind = $4 AND key = $5
+
+-- name: identity_taken
+SELECT COUNT(*) FROM flag_item WHERE org_id = $1 AND project_id = $2 AND space = $3 AND key = $4
+
+-- name: identity_add
+INSERT INTO flag_item (org_id, project_id, space, key, item_id, kind, type, description, schema, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+
+-- name: identity_remove
+DELETE FROM flag_item WHERE org_id = $1 AND project_id = $2 AND space = $3 AND key = $4
+
+-- name: identity_describe
+UPDATE flag_item SET description = $5, updated_at = $6 WHERE org_id = $1 AND project_id = $2 AND space = $3 AND key = $4
+
+-- name: identity_reschema
+UPDATE flag_item SET schema = $5, updated_at = $6 WHERE org_id = $1 AND project_id = $2 AND space = $3 AND key = $4

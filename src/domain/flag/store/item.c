@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "domain/flag/store/item.h"
+
+#include "base/limits.h"
+#include "core/id.h"
+#include "core/ident/caller.h"
+#include "db/db.h"
+#include "domain/flag/store/impl.h"
+#include "json/out.h"
+
+#include "domain/flag/store/identity.sql.h" /* SQL_IDENTITY_*, generated from identity.sql */
+
+/* --- projects --- */
+
+static const struct field project_row[] = {
+	FIELD_TEXT(struct project, id),
+	FIELD_TEXT(struct project, slug),
+	FIELD_TEXT(struct project, name),
+	FIELD_TEXT(struct project, target_field),
+	FIELD_INT(struct project, created_at),
+	FIELD_INT(struct project, updated_at),
+	FIELD_END,
+};
+
+status
+project_get(struct ctx *cx, str id, struct project *out)
+{
+	struct project p = { 0 };
+	status s = db_one(cx, SQL_IDENTITY_PROJECT, project_row, &p, TEXT(cx->caller->org_id), TEXT(id));
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_NOT_FOUND, "there is no project with this id");
+	TRY(s);
+	if (!p.updated_at)
+		p.updated_at = p.created_at;
+	*out = p;
+	return OK;
+}
+
+struct id_row {
+	str id;
+};
+static const struct field id_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
+
+static status
+lock_environments(struct ctx *cx, struct project *p)
+{
+	struct id_row *ids;
+	size_t count;
+
+	TRY(db_all(cx, SQL_IDENTITY_ENVIRONMENTS, id_row, sizeof(*ids), &ids, &count,
+		TEXT(cx->caller->org_id), TEXT(p->id)));
+	p->environments = arena_try_array(cx->arena, count + 1, sizeof(*p->environments));
+	if (!p->environments)
+		return fail(cx, E_TOO_LARGE, "the project has too many environments");
+	for (size_t i = 0; i < count; i++)
+		TRY(environment_lock(cx, ids[i].id, &p->environments[i]));
+	p->environment_count = count;
+	return OK;
+}
+
+status
+project_lock(struct ctx *cx, str id, struct project *out)
+{
+	struct db_rows locked;
+	struct project p;
+
+	TRY(db_ask(cx, SQL_IDENTITY_LOCK, id_row, sizeof(struct id_row), &locked, TEXT(cx->caller->org_id),
+		TEXT(id)));
+	TRY(project_get(cx, id, &p));
+	TRY(lock_environments(cx, &p));
+	tx_waited(cx);
+	*out = p;
+	return OK;
+}
+
+/* --- entries --- */
+
+static struct json *
+empty_value(struct arena *a, str type)
+{
+	if (str_eq(type, STR("boolean")))
+		return json_new_bool(a, false);
+	if (str_eq(type, STR("number")))
+		return json_new_int(a, 0);
+	return str_eq(type, STR("string")) ? json_new_string(a, STR("")) : json_new_null(a);
+}
+
+static struct json *
+given(struct arena *a, const struct json *value, struct json *otherwise)
+{
+	return value ? json_share(a, value) : otherwise;
+}
+
+struct json *
+item_entry(struct ctx *cx, const struct item_new *n)
+{
+	static const char *const lists[] = { "rules", "allowList", "denyList" };
+	struct arena *a = cx->arena;
+	struct json *o = json_new_object(a);
+
+	if (n->resource == RESOURCE_SEGMENT) {
+		for (size_t i = 0; i < 3; i++)
+			json_add_member(o, str_of(lists[i]), given(a, n->state[i], json_new_array(a)));
+		return o;
+	}
+	json_add_member(o, STR("type"), json_new_string(a, n->type));
+	json_add_member(o, STR("defaultValue"), given(a, n->state[0], empty_value(a, n->type)));
+	json_add_member(o, STR("rules"), given(a, n->state[1], json_new_array(a)));
+	if (n->schema)
+		json_add_member(o, STR("schema"), json_share(a, n->schema));
+	return o;
+}
+
+/* --- in all environments --- */
+
+static status
+put_everywhere(struct ctx *cx, struct project *p, const struct store_edit *edit, int64_t now_us)
+{
+	for (size_t i = 0; i < p->environment_count; i++)
+		TRY(store_put(cx, &p->environments[i], edit, 1, now_us));
+	return OK;
+}
+
+static status
+schema_text(struct ctx *cx, const struct json *schema, str *out)
+{
+	*out = STR("");
+	return schema ? json_text(cx, schema, out) : OK;
+}
+
+struct count_row {
+	int64_t count;
+};
+static const struct field count_row[] = { FIELD_INT(struct count_row, count), FIELD_END };
+
+/* Asked before it is written: nobody else can, for the project is locked, and the key is not known to be one. */
+static status
+check_free(struct ctx *cx, const struct project *p, const struct item_new *n)
+{
+	struct count_row taken;
+
+	TRY(db_one(cx, SQL_IDENTITY_TAKEN, count_row, &taken, TEXT(cx->caller->org_id), TEXT(p->id),
+		TEXT(resource_space(n->resource)), TEXT(n->key)));
+	if (taken.count)
+		return fail(cx, E_KEY_COLLISION, "the key %.*s is taken%s", STR_ARG(n->key),
+			n->resource == RESOURCE_SEGMENT ? "" : "; flags and configs share theirs");
+	return OK;
+}
+
+status
+item_create(struct ctx *cx, struct project *p, const struct item_new *n, int64_t now_us, str *out_id)
+{
+	struct store_edit edit = { n->resource, n->key, item_entry(cx, n) };
+	str id = id_at(cx->arena, now_us), schema;
+
+	if (!p->environment_count)
+		return fail(cx, E_CONFLICT, "the project has no environment yet; make one first");
+	TRY(check_free(cx, p, n));
+	TRY(put_everywhere(cx, p, &edit, now_us));
+	TRY(schema_text(cx, n->schema, &schema));
+	TRY(db_run(cx, SQL_IDENTITY_ADD, TEXT(cx->caller->org_id), TEXT(p->id),
+		TEXT(resource_space(n->resource)), TEXT(n->key), TEXT(id),
+		TEXT(str_of(resource_name(n->resource))), TEXT(n->type), TEXT(n->description), TEXT(schema),
+		INT(now_us)));
+	*out_id = id;
+	return OK;
+}
+
+/* --- one of them --- */
+
+struct item_row {
+	str id, key, type, description, schema;
+	int64_t created_at, updated_at;
+};
+static const struct field item_row[] = {
+	FIELD_TEXT(struct item_row, id),
+	FIELD_TEXT(struct item_row, key),
+	FIELD_TEXT(struct item_row, type),
+	FIELD_TEXT(struct item_row, description),
+	FIELD_TEXT(struct item_row, schema),
+	FIELD_INT(struct item_row, created_at),
+	FIELD_INT(struct item_row, updated_at),
+	FIELD_END,
+};
+
+status
+item_get(struct ctx *cx, const struct project *p, enum resource r, str key, struct store_item *out)
+{
+	struct json *schema = NULL;
+	struct item_row row;
+	status s = db_one(cx, SQL_IDENTITY_GET, item_row, &row, TEXT(cx->caller->org_id), TEXT(p->id),
+		TEXT(resource_space(r)), TEXT(str_of(resource_name(r))), TEXT(key));
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_NOT_FOUND, "there is no %s with this key", resource_name(r));
+	TRY(s);
+	if (row.schema.len)
+		TRY(json_parse_stored(cx, row.schema, &schema));
+	*out = (struct store_item){ .id = row.id,
+		.key = row.key,
+		.type = row.type,
+		.description = row.description,
+		.resource = r,
+		.schema = schema,
+		.created_at = row.created_at,
+		.updated_at = row.updated_at };
+	return OK;
+}
+
+status
+item_delete(struct ctx *cx, struct project *p, enum resource r, str key, int64_t now_us)
+{
+	struct store_edit edit = { r, key, NULL };
+	struct store_item item;
+
+	TRY(item_get(cx, p, r, key, &item));
+	TRY(put_everywhere(cx, p, &edit, now_us));
+	return db_run(cx, SQL_IDENTITY_REMOVE, TEXT(cx->caller->org_id), TEXT(p->id), TEXT(resource_space(r)),
+		TEXT(key));
+}
+
+/* Later than every ETag of it so far, whatever the clock does. */
+static int64_t
+later(const struct project *p, const struct store_item *item, int64_t now_us)
+{
+	int64_t last = item->updated_at;
+
+	for (size_t i = 0; i < p->environment_count; i++)
+		if (p->environments[i].updated_at > last)
+			last = p->environments[i].updated_at;
+	return now_us > last ? now_us : last + 1;
+}
+
+status
+item_describe(
+	struct ctx *cx, const struct project *p, enum resource r, str key, str description, int64_t now_us)
+{
+	struct store_item item;
+
+	if (description.len > LIMIT_FLAG_TEXT) {
+		ctx_clear(cx);
+		fail_issue(cx, STR("/description"), STR("is too long"));
+		return fail(
+			cx, E_INVALID, "the description has more than %zu bytes", (size_t)LIMIT_FLAG_TEXT);
+	}
+	TRY(item_get(cx, p, r, key, &item));
+	return db_run(cx, SQL_IDENTITY_DESCRIBE, TEXT(cx->caller->org_id), TEXT(p->id),
+		TEXT(resource_space(r)), TEXT(key), TEXT(description), INT(later(p, &item, now_us)));
+}
+
+/* The state as it is, under another schema. */
+static status
+put_schema(struct ctx *cx, struct environment *e, str key, const struct json *schema, int64_t now_us)
+{
+	struct store_edit edit = { .resource = RESOURCE_CONFIG, .key = key };
+	struct item_new next = { .resource = RESOURCE_CONFIG, .schema = schema };
+	struct store_item item;
+
+	TRY(store_find(cx, e, RESOURCE_CONFIG, key, &item));
+	next.type = item.type;
+	next.state[0] = json_get(item.state, STR("defaultValue"));
+	next.state[1] = json_get(item.state, STR("rules"));
+	edit.state = item_entry(cx, &next);
+	return store_put(cx, e, &edit, 1, now_us);
+}
+
+status
+item_reschema(struct ctx *cx, struct project *p, str key, const struct json *schema, int64_t now_us)
+{
+	struct store_item item;
+	str text;
+
+	TRY(item_get(cx, p, RESOURCE_CONFIG, key, &item));
+	TRY(schema_text(cx, schema, &text));
+	for (size_t i = 0; i < p->environment_count; i++)
+		TRY(put_schema(cx, &p->environments[i], key, schema, now_us));
+	return db_run(cx, SQL_IDENTITY_RESCHEMA, TEXT(cx->caller->org_id), TEXT(p->id),
+		TEXT(resource_space(RESOURCE_CONFIG)), TEXT(key), TEXT(text), INT(later(p, &item, now_us)));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * item: what flags, configs and segments are, for a project and so in all its environments at once (FL-1).
+ *
+ *	project_lock --> item_create, item_delete, item_reschema: one new version of each environment
+ *	             `-> item_describe: the description is in no ruleset, so there is none
+ *
+ * Identity is changed under the lock of the project, states under those of the environments (store.h);
+ * project_lock takes all of them, in this order. Inside tx_run, with cx->caller; sees one organization.
+ * Rights, scopes, approval and the record are the caller's business.
+ */
+#ifndef DOMAIN_FLAG_STORE_ITEM_H
+#define DOMAIN_FLAG_STORE_ITEM_H
+
+#include "domain/flag/store/store.h"
+
+struct project {
+	str id, slug, name;
+	str target_field;
+	int64_t created_at, updated_at;
+	struct environment *environments; /* project_lock: all of them, locked, in the order of their ids */
+	size_t environment_count;
+};
+
+/* E_NOT_FOUND  unknown, or another tenant's */
+status project_get(struct ctx *cx, str id, struct project *out) MUST_USE; /* without its environments */
+status project_lock(struct ctx *cx, str id, struct project *out) MUST_USE;
+
+struct item_new {
+	enum resource resource;
+	str key, type, description;  /* type: empty for segments */
+	const struct json *schema;   /* of a config, or NULL */
+	const struct json *state[3]; /* defaultValue, rules, NULL; of a segment: rules, allowList, denyList */
+};
+
+/*
+ * An entry of the ruleset document. What is NULL in state is an empty list, or the default of the type:
+ * false, "", 0, null.
+ */
+struct json *item_entry(struct ctx *cx, const struct item_new *n);
+
+/*
+ * Makes it, with the same state in every environment. *out_id is its id.
+ *
+ * E_KEY_COLLISION  the key is taken; flags and configs share theirs
+ * E_CONFLICT       the project has no environment, so the state would be nowhere
+ * E_INVALID        the rulesets would not be some: issues as ruleset_compile gives them
+ */
+status item_create(struct ctx *cx, struct project *p, const struct item_new *n, int64_t now_us, str *out_id)
+	MUST_USE;
+
+/* From all environments. E_NOT_FOUND; E_IN_USE as store_write */
+status item_delete(struct ctx *cx, struct project *p, enum resource r, str key, int64_t now_us) MUST_USE;
+
+/* The identity of one: its state and schema are not in *out. E_NOT_FOUND */
+status
+item_get(struct ctx *cx, const struct project *p, enum resource r, str key, struct store_item *out) MUST_USE;
+
+/* E_NOT_FOUND; E_INVALID  longer than LIMIT_FLAG_TEXT */
+status item_describe(struct ctx *cx, const struct project *p, enum resource r, str key, str description,
+	int64_t now_us) MUST_USE;
+
+/* Another schema for a config; NULL: none. E_NOT_FOUND; E_INVALID  no schema, or some state does not fit it */
+status
+item_reschema(struct ctx *cx, struct project *p, str key, const struct json *schema, int64_t now_us) MUST_USE;
+
+#endif
