@@ -20,7 +20,9 @@
 struct event_hub;
 struct feed;
 struct http_server;
+struct live;
 struct oidc;
+struct recall;
 struct registry;
 struct sweeper;
 struct tool;
@@ -42,6 +44,8 @@ struct app {
 	struct feed *feed;	  /* sends events to who follows */
 	struct sweeper *sweeper;  /* ends proposals whose time is over */
 	struct oidc *oidc;	  /* the identity provider, or NULL */
+	struct recall *recall;	  /* who asked a moment ago */
+	struct live *live;	  /* compiled rulesets */
 };
 
 /* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */

@@ -65,7 +65,7 @@ struct config {
 	str oidc_newcomer_role, oidc_newcomer_domains;
 	str server, server_ca, token; /* the client's */
 	int64_t workers, database_connections, sqlite_batch;
-	int64_t max_connections, max_connections_per_address, drain_seconds;
+	int64_t max_connections, max_connections_per_address, drain_seconds, evaluations_per_second;
 	enum setting_source source[SETTINGS_MAX]; /* by row */
 };
 

@@ -10,6 +10,7 @@
 #include "core/oidc/oidc.h"
 #include "core/proposal/proposal.h"
 #include "domain/access/access.h"
+#include "domain/flag/live/evaluate_ops.h"
 #include "domain/note/note.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
@@ -38,6 +39,7 @@ const struct op *const app_ops[] = {
 	explain_ops,
 	team_ops,
 	settings_ops,
+	evaluate_ops,
 	NULL,
 };
 

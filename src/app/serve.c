@@ -27,6 +27,8 @@
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
+#include "core/ident/recall.h"
+#include "domain/flag/live/live.h"
 #include "face/rest/feed.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -271,6 +273,10 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->feed = feed_start(&(struct feed_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	app->base.feed = app->feed;
+	app->recall = recall_new(app->config.evaluations_per_second);
+	app->base.recall = app->recall;
+	app->live = live_new(&(struct live_options){ .base = &app->base });
+	app->base.live = app->live;
 	app->sweeper = sweeper_start(&(struct sweeper_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	return say_ready(cx);
@@ -293,6 +299,8 @@ serve_on(struct ctx *cx)
 	sweeper_stop(app->sweeper);
 	feed_stop(app->feed); /* before the server: it holds streams */
 	http_server_free(app->server);
+	live_free(app->live);
+	recall_free(app->recall);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;
 }

@@ -369,6 +369,16 @@ const struct setting settings[] = {
 		.min = 0,
 		.max = LIMIT_SETTING_DRAIN_SECONDS,
 		.where = IN_SERVE },
+	{ .flag = { "evaluations-per-second", "N", "0",
+		  "How often one token may evaluate flags on this server; beyond it the answer is 429. 0 is "
+		  "no "
+		  "limit." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(evaluations_per_second),
+		.min = 0,
+		.max = LIMIT_SETTING_EVALUATIONS,
+		.where = IN_SERVE },
 
 	{ .flag = { "server", "URL", "http://127.0.0.1:7700",
 		  "The server that client commands talk to. Use https:// for one that is not on this "

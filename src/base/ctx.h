@@ -21,6 +21,7 @@ struct feed;
 struct keys;
 struct live;
 struct oidc;
+struct recall;
 struct registry;
 struct tx;
 
@@ -57,6 +58,7 @@ struct ctx {
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
+	struct recall *recall;		     /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
 	str public_url;			     /* where people reach us, "https://host", or empty */
 	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */

@@ -47,6 +47,8 @@
 #define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
 #define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
+#define LIMIT_PEEK_BODY (4u * KIB) /* more is read by a worker: the loop serves everybody */
+
 /* --- HTTP, as a client --- */
 #define LIMIT_CLIENT_CONNECT_MS 5000
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
@@ -106,6 +108,7 @@
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
+#define LIMIT_RECALL_US	      INT64_C(1000000)	   /* how long an evaluation trusts who a token was */
 #define LIMIT_PERSON_RATE     600		   /* calls a minute of a person with a session */
 
 #define LIMIT_SIGNIN_TRIES 10		      /* from one address for one person, in ... */
@@ -162,6 +165,18 @@
 #define LIMIT_CONTEXT_TEXT     (4u * KIB)  /* a string that a rule looks at; patterns are linear in it */
 #define LIMIT_SEMVER	       256u	   /* bytes of a version; longer is none */
 
+/* --- rulesets that are live --- */
+#define LIMIT_LIVE_LAG_US	INT64_C(1000000) /* how old a ruleset may be that another server changed */
+#define LIMIT_LIVE_ENVIRONMENTS 1000u		 /* loaded at once; each is looked after twice a second */
+#define LIMIT_LIVE_BYTES	(512u * MIB)	 /* of them all; the least recently used one goes first */
+#define LIMIT_PEEK_KEYS		50u		 /* evaluated on the event loop; more is a worker's ... */
+#define LIMIT_PEEK_WEIGHT	20000u		 /* ... and so is heavier (ruleset_weight): 0.2 ms */
+#define LIMIT_EVALUATE_KEYS	1000u		 /* named one by one; who wants more asks for all */
+#define LIMIT_SPOT_CHECKS	50u		 /* contexts of one preview (FL-4) */
+#define LIMIT_PREVIEW_ENTRIES	1000u		 /* flags, configs and segments of one hypothetical ruleset */
+#define LIMIT_HISTORY_VERSIONS	100u		 /* compiled for one answer ... */
+#define LIMIT_HISTORY_BYTES	(256u * MIB)	 /* ... and how large they are in all: about two seconds */
+
 /* --- text --- */
 #define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */
 #define LIMIT_ERROR_MESSAGE	(2u * KIB)
@@ -176,5 +191,6 @@
 #define LIMIT_SETTING_DB_CONNECTIONS 256     /* PostgreSQL itself begins with 100 */
 #define LIMIT_SETTING_CONNECTIONS    1000000 /* the kernel's limit of files binds first */
 #define LIMIT_SETTING_DRAIN_SECONDS  3600
+#define LIMIT_SETTING_EVALUATIONS    1000000000
 
 #endif

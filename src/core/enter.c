@@ -4,6 +4,7 @@
 
 #include "core/gate/tool.h"
 #include "core/ident/caller.h"
+#include "core/ident/recall.h"
 #include "db/db.h"
 
 struct entry {
@@ -61,6 +62,33 @@ op_need_rights(struct ctx *cx)
 	return fail(cx, E_BUSY, "the organization's rights are in use; nothing was changed");
 }
 
+/* --- callers that are remembered: not beyond a change of rights --- */
+
+struct changed {
+	struct recall *recall;
+	str org_id;
+};
+
+static void
+forget_callers(void *arg)
+{
+	const struct changed *c = arg;
+
+	recall_forget(c->recall, c->org_id);
+}
+
+static void
+forget_after_commit(struct ctx *cx, const struct caller *c)
+{
+	struct changed *changed;
+
+	if (!cx->recall || !cx->rights_held)
+		return;
+	changed = ARENA_NEW(cx->arena, struct changed);
+	*changed = (struct changed){ cx->recall, c->org_id };
+	tx_after_commit(cx, forget_callers, changed);
+}
+
 static status
 authorize(struct ctx *cx, struct entry *e)
 {
@@ -71,6 +99,7 @@ authorize(struct ctx *cx, struct entry *e)
 	TRY(lock(cx, e->op));
 	TRY(caller_identify(cx, cx->credential, &e->caller));
 	cx->caller = &e->caller;
+	forget_after_commit(cx, &e->caller);
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
 		return OK;
 	TRY(advise(cx, e->op, caller_require(cx, &e->caller, e->op->name, needed)));

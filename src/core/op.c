@@ -138,6 +138,8 @@ problem(const struct op *op)
 		return "it has no method";
 	if (!op->path || op->path[0] != '/')
 		return "it has no path";
+	if (op->peek && (op->where == OP_INLINE || op->effect != OP_READ))
+		return "only what a worker reads is worth a peek";
 	if (!op->run)
 		return "it does not run anything";
 	if (!op->in != !op->in_size)

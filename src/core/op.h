@@ -75,6 +75,12 @@ struct op {
 	/* Slow work on the input (hashing a password): once, outside the transaction, after the caller was
 	 * found entitled. May be NULL. */
 	status (*prepare)(struct ctx *cx, void *in);
+	/*
+	 * On the event loop, before a worker has its turn, nobody identified yet: memory only, and quick. OK: it
+	 * wrote the members of the answer; E_BUSY: a worker shall run it, nothing was done; anything else is the
+	 * answer. May be NULL.
+	 */
+	status (*peek)(struct ctx *cx, const void *in, struct json_out *out);
 	/* Reads *in, writes the members of the answer into the object that is open. */
 	status (*run)(struct ctx *cx, const void *in, struct json_out *out);
 };

@@ -289,16 +289,33 @@ refuse_bad(struct http_conn *c)
 	refuse(c, fail(&slot->cx, slot->parse.error, "%s", slot->parse.why));
 }
 
+/* Can it be answered here, on the loop? */
+static bool
+answer_here(struct http_slot *slot, const struct http_route *r)
+{
+	struct arena_mark before = arena_mark(&slot->arena);
+
+	if (r->where == HTTP_INLINE) {
+		r->handler(&slot->x, r->arg);
+		return true;
+	}
+	if (!r->peek)
+		return false;
+	if (r->peek(&slot->x, r->arg))
+		return true;
+	http_answer_clear(&slot->x);
+	arena_rewind(&slot->arena, before);
+	return false;
+}
+
 static void
 dispatch(struct http_conn *c)
 {
 	struct http_slot *slot = c->slot;
-	const struct http_route *r = slot->x.route;
 
 	slot->x.req.body = buf_str(&slot->parse.body);
-	if (r->where == HTTP_INLINE) {
+	if (answer_here(slot, slot->x.route)) {
 		atomic_fetch_add(&c->server->requests, 1);
-		r->handler(&slot->x, r->arg);
 		answer(c);
 	} else if (http_pool_submit(c->server->pool, &slot->job)) {
 		atomic_fetch_add(&c->server->requests, 1);

@@ -89,6 +89,10 @@ void http_exchange_init(struct http_exchange *x, struct ctx *cx);
 
 typedef void http_handler(struct http_exchange *x, void *arg);
 
+/* On the loop, before a worker: true: it is answered. False: the handler has its turn, and finds the exchange
+ * without an answer and without what was taken of the arena; whatever else was done to cx is undone. */
+typedef bool http_peek(struct http_exchange *x, void *arg);
+
 enum http_where { HTTP_INLINE, HTTP_WORKER };
 
 struct http_route {
@@ -99,6 +103,7 @@ struct http_route {
 	bool takes_body; /* false: a body is refused (400); true: application/json, at most body_max */
 	size_t body_max; /* 0: LIMIT_HTTP_BODY */
 	http_handler *handler;
+	http_peek *peek; /* of what a worker handles; NULL: it goes there at once */
 	void *arg;
 };
 

@@ -182,9 +182,8 @@ static const struct field token_row[] = {
 	FIELD_END,
 };
 
-/* Is the peer's address on the token's list (empty: any)? */
-static bool
-may_come_from(const struct caller *c, str peer)
+bool
+caller_may_come_from(const struct caller *c, str peer)
 {
 	for (size_t i = 0; i < c->cidr_count; i++)
 		if (cidr_holds(c->cidrs[i], peer))
@@ -245,7 +244,7 @@ by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 		rows->delegator_disabled_at)
 		return stranger(cx);
 	TRY(read_token(cx, rows, count, out));
-	if (!may_come_from(out, c->peer))
+	if (!caller_may_come_from(out, c->peer))
 		return stranger(cx);
 	out->may_vote = out->kind == PRINCIPAL_USER && out->vote_until > now_us;
 	out->transport = c->transport;

@@ -120,6 +120,9 @@ status caller_may_give(struct ctx *cx, const struct caller *c, const struct rule
 status
 caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed) MUST_USE;
 
+/* Is the peer's address on the token's list (empty: any)? */
+bool caller_may_come_from(const struct caller *c, str peer);
+
 /* Is this environment (may be empty) and resource key (may be empty) inside the token's scope? */
 bool caller_in_scope(const struct caller *c, str environment_id, str key);
 

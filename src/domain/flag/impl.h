@@ -8,6 +8,7 @@
  *	condition.c  the tree of a rule's "if"
  *	predicate.c  the table of operators: what each takes, and when it holds
  *	compiler.c   what compiling needs everywhere: issues, memory, names, members
+ *	weigh.c      how much work an answer can be
  *	evaluate.c   a context made ready, and the answer
  *	trace.c      the answer explained
  */
@@ -94,8 +95,12 @@ struct ruleset {
 	const struct regex **regexes;		    /* by place in patterns */
 	uint32_t *paths;			    /* the fields with dots */
 	uint32_t path_count;
-	uint32_t target; /* the field that names the target */
+	uint32_t target;	 /* the field that names the target */
+	uint64_t segment_weight; /* of all segments */
 };
+
+/* After compiling: what each item weighs. */
+void ruleset_weigh(struct ruleset *rs);
 
 /* --- compiling: OK also where an issue was found (then c->issues counts it); a failure is a lack of memory
  * --- */

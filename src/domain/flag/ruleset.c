@@ -120,6 +120,7 @@ ruleset_compile(struct ctx *cx, const struct json *doc, struct ruleset **out_rs)
 	buf_init(&c.scratch, cx->arena, LIMIT_FLAG_VALUE);
 	done = compile(&c, doc);
 	if (done == OK && !c.issues) {
+		ruleset_weigh(c.rs);
 		*out_rs = c.rs;
 		return OK;
 	}

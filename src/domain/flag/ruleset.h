@@ -34,6 +34,7 @@ struct item {
 	str default_value; /* JSON text */
 	const struct rule *rules;
 	uint32_t rule_count;
+	uint64_t weight; /* private: without that of the segments */
 };
 
 /*
@@ -49,6 +50,12 @@ const struct item *ruleset_find(const struct ruleset *rs, str key);
 /* All items in the document's order, flags first. */
 size_t ruleset_count(const struct ruleset *rs);
 const struct item *ruleset_at(const struct ruleset *rs, size_t index);
+
+/* At most so many comparisons (of about 10 ns) are one answer; a pattern counts as a few thousand. */
+uint64_t ruleset_weight(const struct ruleset *rs, const struct item *item);
+
+/* The field of a context that says who it is about. */
+str ruleset_target(const struct ruleset *rs);
 
 /* How many bytes it takes, the caches of its patterns not counted. */
 size_t ruleset_bytes(const struct ruleset *rs);

@@ -111,6 +111,46 @@ handle(struct http_exchange *x, void *arg)
 	x->content_type = input->op->content_type ? input->op->content_type : "application/json";
 }
 
+/* --- on the event loop --- */
+
+static status
+look(struct http_exchange *x, const struct input *input)
+{
+	struct json_out o;
+	str text;
+	void *in;
+
+	x->cx->credential = credential_of(x);
+	if (input_read(x, input, &in) != OK)
+		return E_BUSY; /* what is wrong with it is said in one place */
+	json_out_init(&o, &x->body);
+	json_out_object(&o, NULL);
+	TRY(input->op->peek(x->cx, in, &o));
+	json_out_end(&o);
+	return buf_finish(&x->body, &text);
+}
+
+static bool
+peek(struct http_exchange *x, void *arg)
+{
+	const struct input *input = arg;
+	status s = x->req.body.len <= LIMIT_PEEK_BODY ? look(x, input) : E_BUSY;
+
+	if (s == E_BUSY) {
+		ctx_clear(x->cx);
+		x->cx->credential = NULL;
+		return false;
+	}
+	add_headers(x);
+	if (s != OK) {
+		rest_refuse(x, s);
+		return true;
+	}
+	x->status = 200;
+	x->content_type = "application/json";
+	return true;
+}
+
 /* --- routes --- */
 
 static enum http_method
@@ -134,6 +174,7 @@ route_of(struct arena *a, const struct op *op)
 		.where = op->where == OP_INLINE ? HTTP_INLINE : HTTP_WORKER,
 		.takes_body = op_takes_body(op),
 		.handler = handle,
+		.peek = op->peek ? peek : NULL,
 		.arg = input_new(a, op),
 	};
 }
