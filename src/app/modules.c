@@ -10,6 +10,7 @@
 #include "core/oidc/oidc.h"
 #include "core/proposal/proposal.h"
 #include "domain/access/access.h"
+#include "domain/flag/change/change.h"
 #include "domain/flag/live/evaluate_ops.h"
 #include "domain/note/note.h"
 #include "core/people/member.h"
@@ -46,6 +47,10 @@ const struct op *const app_ops[] = {
 const struct tool *const app_tools[] = {
 	access_tools,
 	access_token_tools,
+	change_tools,
+	change_small_tools,
+	change_promote_tools,
+	change_read_tools,
 	note_tools,
 	NULL,
 };

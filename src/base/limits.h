@@ -164,6 +164,9 @@
 #define LIMIT_CONTEXT_MEMBERS  1000u	   /* of a context, and of an object in it that a field names */
 #define LIMIT_CONTEXT_TEXT     (4u * KIB)  /* a string that a rule looks at; patterns are linear in it */
 #define LIMIT_SEMVER	       256u	   /* bytes of a version; longer is none */
+#define LIMIT_IMPACT_ITEMS     20u	   /* flags and configs of a card's blast radius: a person reads it */
+#define LIMIT_IMPACT_BYTES     (1u * MIB)  /* all its answers; the card is stored */
+#define LIMIT_SPOT_CHECKS      50u	   /* contexts that one names; more is what the reservoir is for */
 
 /* --- rulesets that are live --- */
 #define LIMIT_LIVE_LAG_US	INT64_C(1000000) /* how old a ruleset may be that another server changed */

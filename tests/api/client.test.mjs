@@ -72,7 +72,7 @@ describe('client', () => {
 		assert.deepEqual(narrow.keys, ['payments.*', 'web']);
 		assert.deepEqual(narrow.cidrs, ['10.0.0.0/8']);
 		assert.equal(narrow.level, 'observer');
-		await assertFailure(['token', 'mint', 'short', '--ttl', '1'], /\/ttlSeconds must be at least 3600 \(invalid\)/, admin);
+		await assertFailure(['token', 'mint', 'short', '--ttl', '1'], /\/ttlSeconds must be at least 3600 \(invalid_request\)/, admin);
 		await assertMistake(['token', 'mint', 'short', '--ttl', 'soon'], /--ttl is a number/, admin);
 		await assertFailure(['token', 'revoke', '../tokens'], /not_found/, admin);
 		for (const words of [[], ['mint'], ['revoke'], ['list', 'x'], ['burn', 'x']]) await assertMistake(['token', ...words], /token what/, admin);
@@ -193,10 +193,10 @@ describe('client', () => {
 	});
 
 	test('what the server refuses is one sentence with its code and what was wrong where', async () => {
-		await assertFailure(['propose', 'note.create'], /\/title is required; \/text is required \(invalid\)/, agent);
+		await assertFailure(['propose', 'note.create'], /\/title is required; \/text is required \(invalid_request\)/, agent);
 		await assertFailure(['propose', 'nothing.there'], /no tool called "nothing\.there" \(not_found\)/, agent);
 		await assertFailure(['proposals', 'nothing'], /not_found/, admin);
-		await assertFailure(['proposals', '--status', 'odd&tool=x'], /\/status.*\(invalid\)/, admin);
+		await assertFailure(['proposals', '--status', 'odd&tool=x'], /\/status.*\(invalid_request\)/, admin);
 		const { proposalId } = await propose();
 		const { stdout } = await run(['approve', proposalId, '--yes', '--json'], agent); // agents never vote
 		assert.equal(JSON.parse(stdout).code, 'forbidden');

@@ -22,7 +22,8 @@ const faults = async () => JSON.parse((await run(['version', '--json'])).stdout)
 
 test('TL-1 the catalogue has all that a tool declares, and only tools the caller may run or propose', async () => {
 	const { tools } = await ok(w.agent.get('/api/v1/tools'));
-	assert.deepEqual(tools.map(({ name }) => name), ['agent.create', 'agent.disable', 'agent.list', 'note.create', 'note.delete', 'note.get', 'note.list', 'note.update', 'permission.list', 'permission.set', 'token.list', 'token.mint', 'token.revoke']);
+	assert.equal(tools.filter(({ name }) => name.startsWith('flag.')).length, 29, 'docs/flags.md has them');
+	assert.deepEqual(tools.map(({ name }) => name).filter((name) => !name.startsWith('flag.')), ['agent.create', 'agent.disable', 'agent.list', 'note.create', 'note.delete', 'note.get', 'note.list', 'note.update', 'permission.list', 'permission.set', 'token.list', 'token.mint', 'token.revoke']);
 	const tool = tools.find(({ name }) => name === 'note.create');
 	assert.deepEqual({ ...tool, inputSchema: 0, description: 0 }, {
 		name: 'note.create', modelName: 'note_create', version: 1, title: 'Create a note', description: 0, effect: 'mutate', inputSchema: 0,
@@ -132,10 +133,10 @@ test('ID-5 a token sees and touches only the keys it is for', async () => {
 	const call = (tool, input) => agent.ask().post('/api/v1/tools/call', { tool, input });
 	assert.equal((await ok(call('note.get', { id: mine.id }))).result.id, mine.id);
 	for (const [tool, input] of [['note.get', { id: other.id }], ['note.update', { id: other.id, text: '' }]]) {
-		const { message } = await refused(call(tool, input), 403, 'forbidden');
+		const { message } = await refused(call(tool, input), 403, 'scope_denied');
 		assert.equal(message, `Forbidden: ${tool} (the key ${other.id} is outside the token's scope)`, 'said back: the caller sent it');
 	}
-	const { message } = await refused(call('note.create', { title: 'x', text: 'y' }), 403, 'forbidden');
+	const { message } = await refused(call('note.create', { title: 'x', text: 'y' }), 403, 'scope_denied');
 	assert.equal(message, 'Forbidden: note.create (the key of its resource is outside the token\'s scope)', 'an id that was made here is not said');
 	assert.deepEqual((await ok(call('note.list', {}))).result.notes.map(({ id }) => id), [mine.id]);
 });
@@ -208,15 +209,33 @@ test('TL-3 a narrowed token does not run a wide read of somebody else', async ()
 	await set(wide, { 'note.get': 'needs_approval' });
 	const { proposal: p } = await ok(wide.ask().post('/api/v1/tools/call', { tool: 'note.get', input: { id: note.id } }));
 	await w.approve(p);
-	await refused(narrow.ask().post('/api/v1/proposals/apply', { token: p.token }), 403, 'forbidden', /scope/);
+	await refused(narrow.ask().post('/api/v1/proposals/apply', { token: p.token }), 403, 'scope_denied', /scope/);
 	assert.equal((await ok(wide.ask().post('/api/v1/proposals/apply', { token: p.token }))).result.id, note.id);
 });
+
+/** Something to say to every tool about flags. */
+async function flagInputs() {
+	const { items } = await ok(boss.get('/api/v1/environments'));
+	const envId = items.find((e) => e.production).id, projectId = items[0].projectId, other = items.find((e) => !e.production).id;
+	const inputs = { 'flag.promote': { fromEnvId: other, toEnvId: envId }, 'flag.evaluate_for_context': { envId, context: {} }, 'flag.lookup_flags_for_target': { envId, targetId: 'x' }, 'flag.get_ruleset_version': { envId },
+		'flag.kill_flag': { envId, resourceKey: 'a-flag', diff: {} }, 'flag.set_rollout': { envId, resourceKey: 'a-flag', ruleIndex: 0, rolloutPercent: 5 } };
+	for (const type of ['flag', 'config', 'segment']) {
+		const resourceKey = `a-${type}`, rule = type === 'segment' ? {} : { value: true };
+		const value = type === 'segment' ? {} : { type: 'boolean' };
+		const made = await ok(boss.post('/api/v1/tools/call', { tool: `flag.create_${type}`, input: { projectId, key: resourceKey, ...value } }));
+		await ok(boss.post(`/api/v1/proposals/${made.proposal.proposalId}/apply`));
+		Object.assign(inputs, { [`flag.list_${type}s`]: { envId }, [`flag.describe_${type}`]: { envId, resourceKey }, [`flag.create_${type}`]: { projectId, key: `b-${type}`, ...value }, [`flag.delete_${type}`]: { envId, resourceKey, diff: {} },
+			[`flag.update_${type}_metadata`]: { projectId, resourceKey, description: 'x' }, [`flag.append_${type}_rule`]: { envId, resourceKey, rule }, [`flag.set_rules_${type}`]: { envId, resourceKey, diff: { rules: [rule] } } });
+		if (type !== 'segment') inputs[`flag.set_default_value_${type}`] = { envId, resourceKey, diff: { defaultValue: true } };
+	}
+	return inputs;
+}
 
 test('TL-3 an agent sees and may do at most what its person does: every tool, listed, called, proposed', async () => {
 	const note = await w.note();
 	const inputs = { 'note.list': {}, 'note.get': { id: note.id }, 'note.create': { title: 'x', text: '' }, 'note.update': { id: note.id, text: 'y' }, 'note.delete': { id: note.id },
 		'agent.list': {}, 'agent.create': { name: 'x' }, 'agent.disable': { id: w.first.agentId }, 'permission.list': { agentId: w.first.agentId }, 'permission.set': { agentId: w.first.agentId, tool: 'note.get', status: 'blocked' },
-		'token.list': {}, 'token.mint': { name: 'x', principalId: w.first.agentId, level: 'observer' }, 'token.revoke': { id: 'none' } };
+		'token.list': {}, 'token.mint': { name: 'x', principalId: w.first.agentId, level: 'observer' }, 'token.revoke': { id: 'none' }, ...await flagInputs() };
 	const all = (await ok(boss.get('/api/v1/tools'))).tools.map(({ name }) => name);
 	assert.deepEqual(all, Object.keys(inputs).sort(), 'a tool that is new needs its input here');
 	const agents = {};

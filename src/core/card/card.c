@@ -6,8 +6,8 @@
 #include "json/diff.h"
 
 /* The members of the part that is made again at apply. */
-static const char *const seen_members[] = { "summary", "affectedData", "change", "resource", "warnings",
-	NULL };
+static const char *const seen_members[] = { "summary", "affectedData", "change", "resource", "liveVersion",
+	"blastRadius", "warnings", NULL };
 
 static void
 add_text(struct ctx *cx, struct json *o, const char *key, str text, unsigned *found)
@@ -103,6 +103,10 @@ add_seen(struct ctx *cx, struct json *card, const struct json *input, const stru
 	add_text(cx, resource, "key", r ? r->resource_key : STR(""), &found);
 	add_text(cx, resource, "environment", r ? r->environment_id : STR(""), &found);
 	json_add_member(card, STR("resource"), resource);
+	if (r && r->live_version)
+		json_add_member(card, STR("liveVersion"), json_new_int(cx->arena, r->live_version));
+	if (r && r->impact)
+		json_add_member(card, STR("blastRadius"), visible_json(cx->arena, r->impact, &found));
 	json_add_member(card, STR("warnings"), warnings(cx, found));
 	return OK;
 }
@@ -214,13 +218,21 @@ is_seen(str key)
 	return false;
 }
 
+int64_t
+card_version(const struct json *card)
+{
+	const struct json *version = json_get(card, STR("liveVersion"));
+	int64_t n = 0;
+
+	return version && json_to_int(version, &n) ? n : 0;
+}
+
 status
-card_again(struct ctx *cx, str stored, const struct json *input, const struct tool_result *seen,
+card_again(struct ctx *cx, const struct json *old, const struct json *input, const struct tool_result *seen,
 	struct card *out)
 {
-	struct json *card = json_new_object(cx->arena), *old;
+	struct json *card = json_new_object(cx->arena);
 
-	TRY(json_parse(cx, stored, &old));
 	JSON_EACH (member, old)
 		if (!is_seen(member->key))
 			json_add_member(card, member->key, json_share(cx->arena, member));

@@ -5,9 +5,9 @@
  *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
  *	              payload's hash, policy version, the agent's own words (last, labelled):
  *	              fixed when it was proposed
- *	seen part     summary, affected data, the change (created, deleted, or field by field),
- *	              warnings: what the handler did when it ran; made again at apply, and must
- *	              be the same
+ *	seen part     summary, affected data, the change (created, deleted, or field by field), the
+ *	              environment's version and the blast radius where there are, warnings: what the
+ *	              handler did when it ran; made again at apply, and must be the same
  *
  * No clock and no language in it; every text is visible (visible.h). viewHash is
  * the SHA-256 of its canonical form.
@@ -41,8 +41,11 @@ unsigned card_deceives(struct ctx *cx, const struct card_asked *asked, const str
 status card_make(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen,
 	struct card *out) MUST_USE;
 
+/* The environment's version that a card shows, or 0. */
+int64_t card_version(const struct json *card);
+
 /* The same card with what is seen now. Equal view_hash: nothing has drifted. */
-status card_again(struct ctx *cx, str stored, const struct json *input, const struct tool_result *seen,
-	struct card *out) MUST_USE;
+status card_again(struct ctx *cx, const struct json *old, const struct json *input,
+	const struct tool_result *seen, struct card *out) MUST_USE;
 
 #endif

@@ -13,19 +13,27 @@
 
 #include "core/gate/gate.sql.h" /* SQL_GATE_*, generated from gate.sql */
 
-static bool
-holds_all(const struct caller *c, const struct tool *t)
+bool
+gate_may(const struct caller *c, const struct tool *t, bool production)
 {
 	for (size_t i = 0; t->rules[i]; i++)
-		if (!caller_may(c, str_of(t->rules[i])))
+		if (!caller_may_in(c, str_of(t->rules[i]), production))
 			return false;
 	return true;
 }
 
+bool
+gate_may_propose(const struct caller *c, const struct tool *t, bool production)
+{
+	return gate_may(c, t, production) ||
+	       (t->propose_rule && caller_may_in(c, str_of(t->propose_rule), production));
+}
+
+/* In one kind of environment at least: which one it is about is known when it has run. */
 static bool
 may_propose(const struct caller *c, const struct tool *t)
 {
-	return holds_all(c, t) || (t->propose_rule && caller_may(c, str_of(t->propose_rule)));
+	return gate_may_propose(c, t, true) || gate_may_propose(c, t, false);
 }
 
 bool
@@ -88,10 +96,10 @@ spend_and_load(struct ctx *cx, struct permission_snapshot *out)
 }
 
 /* Names what is missing, and what would be enough to propose it (ID-9). */
-static status
-refuse(struct ctx *cx, const struct tool *t)
+status
+gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t, bool production)
 {
-	status s = caller_require(cx, cx->caller, t->name, t->rules);
+	status s = caller_require_in(cx, c, t->name, t->rules, production);
 
 	if (s == OK)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s", t->name);
@@ -109,14 +117,16 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 	const struct caller *c = cx->caller;
 	struct gate_pass p = { .tool = tool_find(cx->tools, name) };
 
+	if (!p.tool)
+		p.tool = tool_of_kind(cx->tools, name);
 	if (p.tool)
 		p.tier = permission_tier(snapshot, p.tool, &p.tier_stored);
 	if (!p.tool || p.tier == TIER_BLOCKED)
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
 	p.override_ = permission_override(snapshot, p.tool);
-	p.has_verb = holds_all(c, p.tool);
+	p.has_verb = gate_may(c, p.tool, true);
 	if (!may_propose(c, p.tool))
-		return refuse(cx, p.tool);
+		return gate_refuse(cx, c, p.tool, true);
 	TRY(gate_check_input(cx, p.tool, input));
 	TRY(canon_text(cx, input, &p.input));
 	TRY(canon_hash(cx, input, &p.args_hash));

@@ -19,7 +19,7 @@ struct gate_pass {
 	const struct tool *tool;
 	enum tier tier;
 	bool tier_stored, override_;
-	bool has_verb; /* holds the tool's own rules, not only the right to propose */
+	bool has_verb; /* holds the tool's own rules, not only the right to propose; in production */
 	str args_hash; /* SHA-256 of the canonical input */
 	str input;     /* the canonical input */
 };
@@ -47,6 +47,14 @@ status gate_spend(struct ctx *cx) MUST_USE;
  * its row as "failed". E_RATE_LIMITED
  */
 status gate_keep_failed(struct ctx *cx, str tool, const struct json *input) MUST_USE;
+
+/* Does the caller hold the tool's own rules, or at least the right to propose it, in an environment that is
+ * production or not? */
+bool gate_may(const struct caller *c, const struct tool *t, bool production);
+bool gate_may_propose(const struct caller *c, const struct tool *t, bool production);
+
+/* E_FORBIDDEN, for who does not: names what is missing, and what would be enough to propose it (ID-9). */
+status gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t, bool production) MUST_USE;
 
 /* May this caller see the tool in a list? */
 bool gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t);

@@ -62,6 +62,15 @@ concerns(const struct policy_group *g, const struct policy_facts *f, const struc
 	       (g->effect == OP_READ || g->effect == f->tool->effect) && (!g->production || f->production);
 }
 
+/* A small helper for who may do the same by hand, where nobody asked to be asked (TL-5): that the gate is
+ * off stands for the allow-list and for the opt-in. An admin's word about the tool still counts. */
+static bool
+at_once(const struct policy_facts *f)
+{
+	return f->tool->direct && f->has_verb && !f->token_requires && f->in_environment &&
+	       !f->environment_gate;
+}
+
 /* Has the person opted in to no prompt? Never for what TL-7 excludes. */
 static bool
 opted_in(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
@@ -168,11 +177,11 @@ RULE(is_category_c)
 }
 RULE(is_b_unlisted)
 {
-	return changes(f) && f->tool->category == TOOL_CATEGORY_B && !listed(r, f->tool);
+	return changes(f) && f->tool->category == TOOL_CATEGORY_B && !listed(r, f->tool) && !at_once(f);
 }
 RULE(is_not_automatic)
 {
-	return changes(f) && !r->auto_execute;
+	return changes(f) && !r->auto_execute && !at_once(f);
 }
 RULE(is_risky)
 {
@@ -196,7 +205,7 @@ RULE(only_proposes)
 }
 RULE(tier_asks)
 {
-	if (opted_in(r, f, d) || f->tier != TIER_NEEDS_APPROVAL)
+	if (opted_in(r, f, d) || f->tier != TIER_NEEDS_APPROVAL || (at_once(f) && !f->tier_stored))
 		return false;
 	/* auto mode is the person's word against a default, not against an admin's */
 	return f->tier_stored || !changes(f) || !(f->auto_mode || f->wants_no_approval);

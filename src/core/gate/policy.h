@@ -63,6 +63,7 @@ struct policy_facts {
 	bool by_token;	       /* asked with a token, not in a session */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
+	bool in_environment;   /* it is about one, or several */
 	bool has_verb;	       /* holds the tool's own rules, not only propose */
 	enum risk declared;    /* by the proposer: a floor */
 	bool declared_gdpr, declared_hipaa;

@@ -6,6 +6,7 @@
 #include "core/ident/rule.h"
 #include "json/bind.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -64,6 +65,16 @@ tool_model_name(struct arena *a, const struct tool *t)
 
 /* --- is a declaration complete? --- */
 
+/* A kind has no dot, so it is never a tool's name. */
+static bool
+is_kind(const char *kind)
+{
+	for (const char *c = kind; *c; c++)
+		if (!(*c >= 'a' && *c <= 'z') && *c != '_')
+			return false;
+	return *kind;
+}
+
 static const char *
 problem(const struct tool *t)
 {
@@ -75,6 +86,10 @@ problem(const struct tool *t)
 		return "it has no title, doc, target or domain";
 	if (!t->rules || !t->rules[0])
 		return "it has no rules";
+	if (t->kind && !is_kind(t->kind))
+		return "its kind is not a word";
+	if (t->direct && (t->effect != OP_MUTATE || t->category == TOOL_CATEGORY_C || !t->rollback))
+		return "only a small change that can be undone is direct";
 	if (!t->in == !t->in_schema)
 		return "it needs either in or in_schema";
 	if (t->effect != OP_READ && !t->failure)
@@ -203,6 +218,15 @@ tool_of_model(const struct registry *r, str model_name)
 }
 
 const struct tool *
+tool_of_kind(const struct registry *r, str kind)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->tools[i].tool->kind && str_eq(kind, str_of(r->tools[i].tool->kind)))
+			return r->tools[i].tool;
+	return NULL;
+}
+
+const struct tool *
 tool_find(const struct registry *r, str name)
 {
 	const struct registered *found = find(r, name);
@@ -230,6 +254,25 @@ registry_at(const struct registry *r, size_t index)
 {
 	CHECK(index < r->count);
 	return r->tools[index].tool;
+}
+
+/* --- for handlers --- */
+
+status
+tool_check_version(struct ctx *cx, const struct tool_call *call, int64_t live_version)
+{
+	status s;
+
+	if (!call->seen_version || call->seen_version == live_version)
+		return OK;
+	s = fail(cx, E_DRIFT,
+		"the environment has version %" PRId64 " now, and it was proposed at %" PRId64
+		"; propose it again",
+		live_version, call->seen_version);
+	fail_details(
+		cx, arena_printf(cx->arena, "{\"liveVersion\":%" PRId64 ",\"proposedVersion\":%" PRId64 "}",
+			    live_version, call->seen_version));
+	return s;
 }
 
 /* --- words for the faces --- */

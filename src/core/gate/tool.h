@@ -19,22 +19,30 @@ enum tool_category { TOOL_CATEGORY_C, TOOL_CATEGORY_B, TOOL_CATEGORY_A }; /* C w
 enum tool_contract { TOOL_TRANSACTIONAL, TOOL_IDEMPOTENT, TOOL_KEYED, TOOL_PROBE, TOOL_BLIND };
 enum tool_provider { TOOL_BUILTIN, TOOL_MCP, TOOL_WEBHOOK };
 
+struct tool;
+
 /* One run of a handler. */
 struct tool_call {
+	const struct tool *tool;
 	const struct json *input; /* validated against the tool's schema */
 	str id;			  /* the id that a created thing gets */
 	int64_t now_us;		  /* the time it is given */
 	str actor_id;		  /* the principal who asked */
+	int64_t seen_version;	  /* the live_version that the dry-run gave; 0 in the dry-run itself */
 };
 
 /* What a handler says of what it did. */
 struct tool_result {
 	str summary; /* one line, from the stored values, for a person */
 	str resource_type, resource_key, resource_id;
-	str environment_id;	   /* empty: none */
+	str environment_id;	 /* empty: none */
+	const str *environments; /* further ones that it changes: who asks needs the right in each */
+	size_t environment_count;
+	int64_t live_version;	   /* of the environment, as it was found; 0: it has none */
 	str affected;		   /* "1 note", "flag checkout in production" */
 	const struct json *before; /* NULL: created, or nothing changed */
 	const struct json *after;  /* NULL: deleted */
+	const struct json *impact; /* the blast radius: [{context, live, preview}]; NULL: not asked for */
 	const struct json *value;  /* what the caller gets as result */
 	const struct json *reveal; /* a secret it made: answered to who applies, once, and never stored */
 	str subject;		   /* under whose key the audit keeps before and after; empty: nobody's */
@@ -43,6 +51,7 @@ struct tool_result {
 
 struct tool {
 	const char *name; /* "note.create" */
+	const char *kind; /* "kill_flag": proposals can name it by this, too (FL-5); NULL: they cannot */
 	int version;
 	const char *title, *doc;
 	enum op_effect effect;
@@ -57,6 +66,8 @@ struct tool {
 	bool rollback, financial, personal_data, phi;
 	bool changes_rights; /* writes what others decide by: runs while nobody decides */
 	bool reveals;	     /* its result has a secret: only a person applies it */
+	bool direct; /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
+	int64_t ttl_seconds; /* how long a proposal of it stands unless said; 0: as any */
 	const char *failure; /* what it means if it fails, for the card */
 	enum tool_contract contract;
 	enum tool_provider provider;
@@ -66,6 +77,7 @@ struct tool {
 /* All built-in tools, from the list of modules. An unknown name gives NULL. */
 struct registry;
 const struct tool *tool_find(const struct registry *r, str name);
+const struct tool *tool_of_kind(const struct registry *r, str kind);
 const struct tool *tool_of_model(const struct registry *r, str model_name);	  /* by its other name */
 const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
 
@@ -78,6 +90,12 @@ const struct tool *registry_at(const struct registry *r, size_t index); /* sorte
 
 /* note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
 str tool_model_name(struct arena *a, const struct tool *t);
+
+/*
+ * For a handler: the version it found is the one the dry-run saw. E_DRIFT with {liveVersion, proposedVersion}
+ * otherwise (PA-6).
+ */
+status tool_check_version(struct ctx *cx, const struct tool_call *call, int64_t live_version) MUST_USE;
 
 const char *effect_name(enum op_effect e);
 const char *category_name(enum tool_category c);

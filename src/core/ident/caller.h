@@ -120,6 +120,10 @@ status caller_may_give(struct ctx *cx, const struct caller *c, const struct rule
 status
 caller_require(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed) MUST_USE;
 
+/* The same in an environment that is production or not, as caller_may_in. */
+status caller_require_in(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed,
+	bool production) MUST_USE;
+
 /* Is the peer's address on the token's list (empty: any)? */
 bool caller_may_come_from(const struct caller *c, str peer);
 

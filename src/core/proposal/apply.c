@@ -19,10 +19,11 @@
 struct applying {
 	struct proposal p;
 	const struct tool *tool;
-	struct caller proposer; /* as they are now */
-	struct json *payload;
+	struct caller proposer;	      /* as they are now */
+	struct json *payload, *shown; /* the card */
 	struct handler_run run;
 	struct tally tally;
+	bool production; /* its environment is, as it is now */
 	int64_t now_us;
 };
 
@@ -52,15 +53,18 @@ static status
 check_rights(struct ctx *cx, struct applying *a)
 {
 	struct permission_snapshot snapshot;
-	bool stored;
+	bool stored, gate;
 
+	a->production = true;
+	if (a->p.environment_id.len)
+		TRY(handler_environment(cx, a->p.environment_id, &a->production, &gate));
 	a->tool = tool_find(cx->tools, a->p.tool);
 	if (cx->caller->kind == PRINCIPAL_SERVICE)
 		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
 	TRY(permission_load(cx, cx->caller, &snapshot));
 	if (!a->tool || permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(a->p.tool));
-	TRY(caller_require(cx, cx->caller, a->tool->name, a->tool->rules));
+	TRY(caller_require_in(cx, cx->caller, a->tool->name, a->tool->rules, a->production));
 	if (a->tool->reveals && cx->caller->kind != PRINCIPAL_USER)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s (it makes a secret: a person applies it)",
 			a->tool->name);
@@ -96,7 +100,7 @@ check_proposer(struct ctx *cx, struct applying *a)
 	const struct proposal *p = &a->p;
 	struct permission_snapshot snapshot;
 	struct standing now;
-	bool stored, may = true;
+	bool stored;
 
 	TRY(db_one(cx, SQL_PROPOSAL_PROPOSER, standing, &now, TEXT(p->org_id), TEXT(p->proposer_id),
 		TEXT(p->token_id), TEXT(p->delegator_id)));
@@ -106,9 +110,7 @@ check_proposer(struct ctx *cx, struct applying *a)
 	TRY(permission_load(cx, &a->proposer, &snapshot));
 	if (permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
 		return lost_standing(cx, a, "the tool was blocked for the agent that proposed it");
-	for (size_t i = 0; a->tool->rules[i] && may; i++)
-		may = caller_may(&a->proposer, str_of(a->tool->rules[i]));
-	if (!may && !(a->tool->propose_rule && caller_may(&a->proposer, str_of(a->tool->propose_rule))))
+	if (!gate_may_propose(&a->proposer, a->tool, a->production))
 		return lost_standing(cx, a, "the one who proposed it may no longer propose it");
 	return OK;
 }
@@ -138,13 +140,14 @@ check_votes(struct ctx *cx, struct applying *a)
 static bool
 is_drift(status s)
 {
-	return s == E_NOT_FOUND || s == E_EXISTS || s == E_CONFLICT || s == E_REFERENCED;
+	return s == E_NOT_FOUND || s == E_EXISTS || s == E_KEY_COLLISION || s == E_CONFLICT ||
+	       s == E_REFERENCED;
 }
 
 static bool
 is_failure(status s)
 {
-	return s == E_INVALID || s == E_FORBIDDEN || s == E_TOO_LARGE || s == E_BAD_JSON;
+	return s == E_INVALID || s == E_FORBIDDEN || s == E_SCOPE || s == E_TOO_LARGE || s == E_BAD_JSON;
 }
 
 /* A read shows what the one who asked could see by themselves, whoever applies it (TL-3): the result is
@@ -176,12 +179,14 @@ execute(struct ctx *cx, void *arg)
 	if (a->p.tool_version != a->tool->version)
 		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
 	TRY(json_parse(cx, a->p.payload, &a->payload));
+	TRY(json_parse(cx, a->p.card, &a->shown));
 	TRY(gate_check_input(cx, a->tool, a->payload));
 	a->run = (struct handler_run){ .tool = a->tool,
 		.call = { .input = a->payload,
 			.id = a->p.minted_id,
 			.now_us = a->p.minted_at,
-			.actor_id = a->p.proposer_id } };
+			.actor_id = a->p.proposer_id,
+			.seen_version = card_version(a->shown) } };
 	if (a->tool->effect == OP_READ)
 		return read_as_proposer(cx, a);
 	s = handler_run(cx, &a->run);
@@ -189,10 +194,29 @@ execute(struct ctx *cx, void *arg)
 		return fail(
 			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));
 	TRY(s);
-	TRY(card_again(cx, a->p.card, a->payload, &a->run.result, &now));
+	TRY(card_again(cx, a->shown, a->payload, &a->run.result, &now));
 	if (!str_eq(now.view_hash, a->p.view_hash))
 		return fail(cx, E_DRIFT, "what would happen is no longer what was shown; propose again");
 	return OK;
+}
+
+/* What it touched is known now: in each of those environments the one who applies needs the tool's own
+ * rules, and the one who asked the right to ask. */
+static status
+check_places(struct ctx *cx, const struct applying *a)
+{
+	struct handler_place mine, theirs;
+
+	if (!a->run.result.environment_count)
+		return OK; /* check_rights and check_proposer have seen the only one */
+	TRY(handler_in_scope(cx, cx->caller, &a->run));
+	TRY(handler_place(cx, cx->caller, &a->run, &mine));
+	TRY(handler_place(cx, &a->proposer, &a->run, &theirs));
+	if (!mine.may)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (not in every environment that it changes)",
+			a->tool->name);
+	return theirs.may_propose ? OK
+				  : lost_standing(cx, a, "the one who proposed it may no longer propose it");
 }
 
 static status
@@ -342,6 +366,8 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 		return fail(cx, E_UNAVAILABLE, "stopped before anything was recorded");
 	if (s != OK && !is_failure(s))
 		return s;
+	if (s == OK)
+		TRY(check_places(cx, &a));
 	if (!PLANTED(clock_before_lock))
 		tx_waited(cx); /* the handler may have waited for a lock, and time does not */
 	TRY(check_state(cx, &a));

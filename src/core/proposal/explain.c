@@ -78,15 +78,6 @@ load_subject(struct ctx *cx, str id, struct caller *out)
 	return OK;
 }
 
-static bool
-holds_all(const struct caller *c, const struct tool *t)
-{
-	for (size_t i = 0; t->rules[i]; i++)
-		if (!caller_may(c, str_of(t->rules[i])))
-			return false;
-	return true;
-}
-
 static status
 gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, struct policy_facts *out)
 {
@@ -107,9 +98,10 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 	if (!f.tool || (self && !gate_lists(who, &snapshot, f.tool)))
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(i->tool));
 	f.override_ = permission_override(&snapshot, f.tool);
-	f.has_verb = holds_all(who, f.tool);
-	if (i->environment_id.len)
+	f.in_environment = i->environment_id.len > 0;
+	if (f.in_environment)
 		TRY(handler_environment(cx, i->environment_id, &f.production, &f.environment_gate));
+	f.has_verb = gate_may(who, f.tool, f.production);
 	if (i->input) {
 		TRY(gate_check_input(cx, f.tool, i->input));
 		(void)visible_json(cx->arena, i->input, &found);

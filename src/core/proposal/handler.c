@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/handler.h"
 
+#include "core/gate/gate.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
 
@@ -16,6 +17,7 @@ handler_run(struct ctx *cx, void *arg)
 	if (run->tool->changes_rights)
 		TRY(op_need_rights(cx)); /* the dry-run, too: it may be applied in the same breath */
 	cx->in_tool = true;
+	run->call.tool = run->tool;
 	s = run->tool->run(cx, &run->call, &result);
 	cx->in_tool = false;
 	TRY(s);
@@ -32,8 +34,8 @@ handler_alone(struct ctx *cx)
 status
 handler_outside(struct ctx *cx, const struct tool *t)
 {
-	return fail(cx, E_FORBIDDEN,
-		"Forbidden: %s (this environment or resource is outside the token's scope)", t->name);
+	return fail(cx, E_SCOPE, "Forbidden: %s (this environment or resource is outside the token's scope)",
+		t->name);
 }
 
 /* Only what the caller sent is said back to them: the rest may be nothing they should know of. */
@@ -56,12 +58,15 @@ handler_in_scope(struct ctx *cx, const struct caller *who, const struct handler_
 	const char *what = key ? "key" : "environment";
 	str which = key ? r->resource_key : r->environment_id;
 
+	for (size_t i = 0; i < r->environment_count; i++)
+		if (!caller_in_scope(who, r->environments[i], r->resource_key))
+			return handler_outside(cx, run->tool);
 	if (caller_in_scope(who, r->environment_id, r->resource_key))
 		return OK;
 	if (names(run->call.input, which))
-		return fail(cx, E_FORBIDDEN, "Forbidden: %s (the %s %.*s is outside the token's scope)",
+		return fail(cx, E_SCOPE, "Forbidden: %s (the %s %.*s is outside the token's scope)",
 			run->tool->name, what, STR_ARG(which));
-	return fail(cx, E_FORBIDDEN, "Forbidden: %s (the %s of its resource is outside the token's scope)",
+	return fail(cx, E_SCOPE, "Forbidden: %s (the %s of its resource is outside the token's scope)",
 		run->tool->name, what);
 }
 
@@ -85,5 +90,34 @@ handler_environment(struct ctx *cx, str environment_id, bool *out_production, bo
 		TRY(s);
 	*out_production = row.production;
 	*out_gate = row.gate;
+	return OK;
+}
+
+static status
+add_environment(struct ctx *cx, const struct caller *who, const struct handler_run *run, str id,
+	struct handler_place *p)
+{
+	bool production = true, gate = false; /* an environment is production unless it says otherwise */
+
+	if (id.len)
+		TRY(handler_environment(cx, id, &production, &gate));
+	p->production = p->production || production;
+	p->gate = p->gate || gate;
+	p->in_environment = p->in_environment || id.len > 0;
+	p->may = p->may && gate_may(who, run->tool, production);
+	p->may_propose = p->may_propose && gate_may_propose(who, run->tool, production);
+	return OK;
+}
+
+status
+handler_place(
+	struct ctx *cx, const struct caller *who, const struct handler_run *run, struct handler_place *out)
+{
+	struct handler_place p = { .may = true, .may_propose = true };
+
+	TRY(add_environment(cx, who, run, run->result.environment_id, &p));
+	for (size_t i = 0; i < run->result.environment_count; i++)
+		TRY(add_environment(cx, who, run, run->result.environments[i], &p));
+	*out = p;
 	return OK;
 }

@@ -19,12 +19,22 @@ status handler_run(struct ctx *cx, void *arg);
  * E_INTERNAL */
 status handler_alone(struct ctx *cx) MUST_USE;
 
-/* E_FORBIDDEN: what it is about is outside the scope of the token. */
+/* E_SCOPE: what it is about is outside the scope of the token. */
 status handler_outside(struct ctx *cx, const struct tool *t) MUST_USE;
 
-/* Is what the tool's result is about in the scope of who's token? E_FORBIDDEN says whether it is the
+/* Is what the tool's result is about in the scope of who's token? E_SCOPE says whether it is the
  * environment or the key, and which only where the input itself names it (TL-2). */
 status handler_in_scope(struct ctx *cx, const struct caller *who, const struct handler_run *run) MUST_USE;
+
+/* Where a run acts, and what somebody may do there: over all environments that its result names. One that is
+ * about none counts as production. */
+struct handler_place {
+	bool production, gate; /* one of them is */
+	bool in_environment;
+	bool may, may_propose; /* the tool's own rules, or the right to propose it, in every one of them */
+};
+status handler_place(struct ctx *cx, const struct caller *who, const struct handler_run *run,
+	struct handler_place *out) MUST_USE;
 
 /* Is this environment production, and is its approval gate on? An unknown one is both. */
 status handler_environment(struct ctx *cx, str environment_id, bool *out_production, bool *out_gate) MUST_USE;

@@ -74,7 +74,7 @@ static const struct field proposal_row[] = {
 };
 
 static bool
-may_hear(const struct ctx *cx, const struct proposal_row *r)
+may_hear(struct ctx *cx, const struct proposal_row *r)
 {
 	struct proposal p = { .tool = r->tool,
 		.proposer_id = r->proposer_id,

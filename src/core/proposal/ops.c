@@ -121,16 +121,20 @@ struct propose_body {
 static const struct field propose_body[] = {
 	FIELD_JSON(struct propose_body, body, .need = true,
 		.doc = "{tool, input, intent?, idempotencyKey?, expiresInSeconds?, riskLevel?, compliance?, "
-		       "provenance?}, or the canonical proposal document."),
+		       "provenance?}; {envId, kind, resourceKey, diff, spotCheck?, reason?, "
+		       "expiresInSeconds?, "
+		       "idempotencyKey?, riskLevel?, compliance?, provenance?}; or the canonical proposal "
+		       "document."),
 	FIELD_END,
 };
 
-/* In auto mode what policy lets run is applied at once, by the same way (PA-9). */
+/* In auto mode what policy lets run is applied at once, by the same way (PA-9); a small helper, too (TL-5).
+ */
 static bool
-runs_at_once(const struct ctx *cx, const struct proposal *p)
+runs_at_once(struct ctx *cx, const struct proposal *p)
 {
-	return cx->caller->auto_mode && p->state == PROPOSAL_APPROVED && p->votes_needed == 0 &&
-	       str_eq(p->effect, STR("mutate")) && sight_may_apply(cx, p);
+	return (cx->caller->auto_mode || p->at_once) && p->state == PROPOSAL_APPROVED &&
+	       p->votes_needed == 0 && str_eq(p->effect, STR("mutate")) && sight_may_apply(cx, p);
 }
 
 status
@@ -156,6 +160,16 @@ run_propose(struct ctx *cx, const void *in, struct json_out *out)
 	struct propose_in asked;
 
 	TRY(wire_read(cx, b->body, &asked));
+	return proposal_answer(cx, &asked, out);
+}
+
+static status
+run_again(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct id_in *i = in;
+	struct propose_in asked;
+
+	TRY(proposal_again(cx, i->id, &asked));
 	return proposal_answer(cx, &asked, out);
 }
 
@@ -516,8 +530,14 @@ run_events(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 #define DECISION_ERRORS                                                                                      \
-	OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_VIEW, E_TAMPERED, E_GONE, E_DRIFT, E_APPROVAL, E_TOO_LARGE,     \
-		E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY)
+	OP_ERRORS(E_SCOPE, E_NOT_FOUND, E_CONFLICT, E_VIEW, E_TAMPERED, E_GONE, E_DRIFT, E_IN_USE,           \
+		E_APPROVAL, E_TOO_LARGE, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL,         \
+		E_READ_ONLY)
+
+#define PROPOSE_ERRORS                                                                                       \
+	OP_ERRORS(E_SCOPE, E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_KEY_COLLISION, E_IN_USE, E_REFERENCED,       \
+		E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_COMMIT_UNKNOWN, E_UNAVAILABLE,     \
+		E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY)
 
 const struct op proposal_ops[] = {
 	{ .name = "proposal_create",
@@ -534,11 +554,24 @@ const struct op proposal_ops[] = {
 		.whole_body = true,
 		.out = wire_out,
 		.success = 201,
-		.errors =
-			OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED,
-				E_RATE_LIMITED, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY),
+		.errors = PROPOSE_ERRORS,
 		.refused = refused_propose,
 		.run = run_propose },
+	{ .name = "proposal_repropose",
+		.method = "POST",
+		.path = "/api/v1/proposals/{id}/repropose",
+		.rule = RULE_ANYBODY,
+		.effect = OP_MUTATE,
+		.tx = OP_TX_DECIDE,
+		.doc = "Proposes the stored payload of a proposal again, as it would happen now: a new "
+		       "proposal with a fresh card. Who may propose it may; the old one stays as it is.",
+		.in = id_in,
+		.in_size = sizeof(struct id_in),
+		.out = wire_out,
+		.success = 201,
+		.errors = PROPOSE_ERRORS,
+		.refused = refused_propose,
+		.run = run_again },
 	{ .name = "proposal_list",
 		.method = "GET",
 		.path = "/api/v1/proposals",
@@ -670,9 +703,7 @@ const struct op proposal_ops[] = {
 		.in = call_in,
 		.in_size = sizeof(struct call_in),
 		.out = call_out,
-		.errors =
-			OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED,
-				E_RATE_LIMITED, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY),
+		.errors = PROPOSE_ERRORS,
 		.refused = refused_call,
 		.run = run_call },
 	{ 0 },

@@ -31,6 +31,7 @@ struct propose_in {
 	str domain;	      /* S3 document */
 	int64_t tool_version; /* S3 document; 0: today's */
 	str prompt_version, prompt_hash, model, provider;
+	str again_of; /* the proposal whose payload it is, proposed again; or empty */
 };
 
 /* A proposal as it is stored. Text in the arena. */
@@ -60,7 +61,8 @@ struct proposal {
 	str reveal; /* JSON: a secret that applying made, for who applied; not stored */
 	int64_t applied_version;
 	str mac;
-	bool fresh; /* made in this transaction: nobody can have voted yet */
+	bool at_once; /* the tool is direct, and policy asks nobody (TL-5); not stored */
+	bool fresh;   /* made in this transaction: nobody can have voted yet */
 };
 
 extern const struct op proposal_ops[];
@@ -77,6 +79,12 @@ status proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_
 /* *out is the new one, or where the key was used before for the same request the first one (PA-12). */
 status
 proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *out, str *out_token) MUST_USE;
+
+/*
+ * The stored payload of a proposal, proposed anew by the caller, with a fresh card (PA-6). The old one stays as
+ * it is. E_NOT_FOUND  unknown, or nothing the caller may see; errors as proposal_propose
+ */
+status proposal_again(struct ctx *cx, str id, struct propose_in *out) MUST_USE;
 
 /*
  * Calls a tool: a read that policy lets run runs at once, anything else becomes a proposal (TL-5). Errors as

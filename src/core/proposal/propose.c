@@ -12,6 +12,7 @@
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
+#include "core/proposal/sight.h"
 #include "core/proposal/tally.h"
 #include "db/db.h"
 #include "json/canon.h"
@@ -72,7 +73,7 @@ replay(struct ctx *cx, const struct propose_in *in, str request_hash, struct pro
 /* --- what policy says --- */
 
 static void
-decide(struct ctx *cx, struct making *m, unsigned deceives, bool production, bool gate)
+decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler_place *at)
 {
 	const struct caller *c = cx->caller;
 	struct policy_facts f = { .tool = m->pass.tool,
@@ -83,9 +84,10 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, bool production, boo
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
 		.by_token = c->via_token,
-		.production = production,
-		.environment_gate = gate,
-		.has_verb = m->pass.has_verb,
+		.production = at->production,
+		.environment_gate = at->gate,
+		.in_environment = at->in_environment,
+		.has_verb = at->may,
 		.declared_gdpr = m->in->gdpr,
 		.declared_hipaa = m->in->hipaa,
 		.schema_known = true,
@@ -110,7 +112,8 @@ describe(struct ctx *cx, struct making *m, int64_t now_us)
 {
 	const struct caller *c = cx->caller;
 	const struct tool *t = m->pass.tool;
-	int64_t seconds = m->in->expires_in_seconds ? m->in->expires_in_seconds : PROPOSAL_TTL_SECONDS;
+	int64_t usual = t->ttl_seconds ? t->ttl_seconds : PROPOSAL_TTL_SECONDS;
+	int64_t seconds = m->in->expires_in_seconds ? m->in->expires_in_seconds : usual;
 
 	m->p = (struct proposal){ .org_id = c->org_id,
 		.id = id_at(cx->arena, now_us),
@@ -164,11 +167,12 @@ make_card(struct ctx *cx, struct making *m)
 		.says_summary = m->in->intent_summary,
 		.says_reasoning = m->in->intent_reasoning };
 	const struct tool_result *seen = m->ran ? &m->run.result : NULL;
-	bool production = true, gate = false; /* an environment is production unless it says otherwise */
+	struct handler_place at;
 
-	if (m->ran && m->run.result.environment_id.len)
-		TRY(handler_environment(cx, m->run.result.environment_id, &production, &gate));
-	decide(cx, m, card_deceives(cx, &asked, seen), production, gate);
+	TRY(handler_place(cx, cx->caller, &m->run, &at));
+	if (!at.may_propose)
+		return gate_refuse(cx, cx->caller, m->pass.tool, at.production);
+	decide(cx, m, card_deceives(cx, &asked, seen), &at);
 	if (m->decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, m);
 	TRY(tally_approvers(cx, m->p.org_id, &m->decision, &asked.approvers));
@@ -184,6 +188,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.resource_key = m->run.result.resource_key;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
+	m->p.at_once = m->pass.tool->direct && m->decision.verdict == VERDICT_RUN;
 	return OK;
 }
 
@@ -199,6 +204,9 @@ store(struct ctx *cx, void *arg)
 		.tool = m->p.tool,
 		.args_hash = m->p.payload_hash,
 		.risk = m->p.risk,
+		.reason = m->in->again_of.len
+				  ? arena_printf(cx->arena, "repropose:%.*s", STR_ARG(m->in->again_of))
+				  : (str){ 0 },
 		.with_override = m->pass.override_ && m->decision.verdict == VERDICT_RUN,
 		.prompt_version = m->in->prompt_version,
 		.prompt_hash = m->in->prompt_hash,
@@ -328,11 +336,62 @@ proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *o
 	return propose(cx, &m, out, out_token);
 }
 
+/* --- again --- */
+
+static str
+text_of(const struct json *o, str key)
+{
+	const struct json *value = json_get(o, key);
+
+	return value && value->type == JSON_STRING ? value->text : (str){ 0 };
+}
+
+static bool
+truth_of(const struct json *o, str key)
+{
+	const struct json *value = json_get(o, key);
+
+	return value && value->truth;
+}
+
+/* What was asked for, from what was stored of it. The risk it had is the floor of the new one, and a wish for no
+ * approval is not repeated. */
+status
+proposal_again(struct ctx *cx, str id, struct propose_in *out)
+{
+	struct json *payload, *card, *from;
+	const struct json *says;
+	struct proposal p;
+
+	TRY(row_get(cx, cx->caller->org_id, id, &p));
+	TRY(sight_require(cx, &p));
+	TRY(json_parse(cx, p.payload, &payload));
+	TRY(json_parse(cx, p.card, &card));
+	TRY(json_parse(cx, p.provenance, &from));
+	says = json_get(card, STR("agentSays"));
+	*out = (struct propose_in){ .tool = p.tool,
+		.input = payload,
+		.intent_summary = text_of(says, STR("summary")),
+		.intent_reasoning = text_of(says, STR("reasoning")),
+		.idempotency_key = cx->idempotency_key,
+		.expires_in_seconds = (p.expires_at - p.created_at) / SECOND_US,
+		.risk_level = p.risk,
+		.gdpr = truth_of(from, STR("gdpr")),
+		.hipaa = truth_of(from, STR("hipaa")),
+		.prompt_version = text_of(from, STR("promptVersion")),
+		.prompt_hash = text_of(from, STR("promptHash")),
+		.model = text_of(from, STR("model")),
+		.provider = text_of(from, STR("provider")),
+		.again_of = p.id };
+	return OK;
+}
+
 /* --- a call: a read that policy lets run runs at once (TL-5) --- */
 
 static status
 run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 {
+	struct handler_place at;
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
@@ -343,6 +402,9 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 			.actor_id = cx->caller->principal_id } };
 	TRY(handler_run(cx, &m->run));
 	TRY(handler_in_scope(cx, cx->caller, &m->run));
+	TRY(handler_place(cx, cx->caller, &m->run, &at));
+	if (!at.may)
+		return gate_refuse(cx, cx->caller, m->pass.tool, at.production);
 	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
 	out->ran = true;
 	out->value = m->run.result.value;
@@ -359,7 +421,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);
 	TRY(policy_rules_of(cx, cx->caller, &m.rules));
-	decide(cx, &m, 0, true, false);
+	decide(cx, &m, 0, &(struct handler_place){ .production = true, .may = m.pass.has_verb });
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);
 	return m.decision.verdict == VERDICT_RUN ? run_read(cx, &m, out)

@@ -10,12 +10,12 @@
 
 #include "core/proposal/proposal.h"
 
-/* All by cx->caller. */
-bool sight_of(const struct ctx *cx, const struct proposal *p);
-bool sight_of_result(const struct ctx *cx, const struct proposal *p);
+/* All by cx->caller, inside tx_run or db_read. */
+bool sight_of(struct ctx *cx, const struct proposal *p);
+bool sight_of_result(struct ctx *cx, const struct proposal *p);
 
 /* Holds the caller the tool's own rules, in scope? */
-bool sight_may_apply(const struct ctx *cx, const struct proposal *p);
+bool sight_may_apply(struct ctx *cx, const struct proposal *p);
 
 /* OK where the caller may see it, else the E_NOT_FOUND of one that does not exist. */
 status sight_require(struct ctx *cx, const struct proposal *p) MUST_USE;

@@ -2,6 +2,7 @@
 #include "core/proposal/wire.h"
 
 #include "base/clock.h"
+#include "core/card/card.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/tally.h"
@@ -13,7 +14,7 @@
 #define SUMMARY_BYTES	500
 #define REASONING_BYTES 4000
 
-/* --- parts that both forms have --- */
+/* --- parts that the forms have --- */
 
 struct intent_in {
 	str summary, reasoning;
@@ -122,6 +123,57 @@ read_tool_form(struct ctx *cx, const struct json *body, struct propose_in *out)
 	out->expires_in_seconds = f.expires_in_seconds;
 	out->risk_level = f.risk_level;
 	TRY(read_parts(cx, f.intent, f.compliance, "compliance", out));
+	return read_provenance(cx, f.provenance, out);
+}
+
+/* --- the kind form (FL-5) --- */
+
+struct kind_form {
+	str env_id, kind, resource_key, reason, idempotency_key, risk_level;
+	struct json *diff, *spot_check, *compliance, *provenance;
+	int64_t expires_in_seconds;
+};
+static const struct field kind_form[] = {
+	FIELD_TEXT(struct kind_form, env_id, .need = true, .min = 1, .max = WORD_BYTES),
+	FIELD_TEXT(struct kind_form, kind, .need = true, .min = 1, .max = WORD_BYTES),
+	FIELD_TEXT(struct kind_form, resource_key, .need = true, .min = 1, .max = WORD_BYTES),
+	FIELD_JSON(struct kind_form, diff, .need = true),
+	FIELD_JSON(struct kind_form, spot_check),
+	FIELD_TEXT(struct kind_form, reason, .max = SUMMARY_BYTES),
+	FIELD_TEXT(struct kind_form, idempotency_key, .min = 1, .max = KEY_BYTES),
+	FIELD_INT(struct kind_form, expires_in_seconds, .min = 1, .max = PROPOSAL_TTL_MOST_SECONDS),
+	FIELD_TEXT(struct kind_form, risk_level, .choices = risks),
+	FIELD_JSON(struct kind_form, compliance),
+	FIELD_JSON(struct kind_form, provenance),
+	FIELD_END,
+};
+
+static bool
+is_kind_form(const struct json *body)
+{
+	return json_get(body, STR("kind")) && !json_get(body, STR("tool"));
+}
+
+/* The gate knows a tool by its kind, too: so an unknown kind and a blocked one are answered alike. */
+static status
+read_kind_form(struct ctx *cx, const struct json *body, struct propose_in *out)
+{
+	struct kind_form f = { 0 };
+	struct json *input = json_new_object(cx->arena);
+
+	TRY(json_bind(cx, body, kind_form, sizeof(f), &f));
+	json_add_member(input, STR("envId"), json_new_string(cx->arena, f.env_id));
+	json_add_member(input, STR("resourceKey"), json_new_string(cx->arena, f.resource_key));
+	json_add_member(input, STR("diff"), json_share(cx->arena, f.diff));
+	if (f.spot_check)
+		json_add_member(input, STR("spotCheck"), json_share(cx->arena, f.spot_check));
+	out->tool = f.kind;
+	out->input = input;
+	out->idempotency_key = f.idempotency_key;
+	out->expires_in_seconds = f.expires_in_seconds;
+	out->risk_level = f.risk_level;
+	TRY(read_parts(cx, NULL, f.compliance, "compliance", out));
+	out->intent_summary = f.reason;
 	return read_provenance(cx, f.provenance, out);
 }
 
@@ -261,7 +313,9 @@ wire_read(struct ctx *cx, const struct json *body, struct propose_in *out)
 {
 	struct propose_in in = { 0 };
 
-	TRY(is_document(body) ? read_document(cx, body, &in) : read_tool_form(cx, body, &in));
+	TRY(is_document(body)	     ? read_document(cx, body, &in)
+		: is_kind_form(body) ? read_kind_form(cx, body, &in)
+				     : read_tool_form(cx, body, &in));
 	if (cx->idempotency_key.len > KEY_BYTES || !str_is_utf8(cx->idempotency_key))
 		return fail(cx, E_INVALID, "the header Idempotency-Key is too long, or not text");
 	if (cx->idempotency_key.len && in.idempotency_key.len &&
@@ -277,9 +331,11 @@ wire_read(struct ctx *cx, const struct json *body, struct propose_in *out)
 
 struct answer {
 	str proposal_id, tool_call_id, token, status, state, tool, effect, summary, payload_hash, view_hash,
-		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id;
-	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply;
-	int64_t tool_version, applied_version;
+		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id, kind,
+		env_id, resource_type, resource_key;
+	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply,
+		*blast_radius;
+	int64_t tool_version, applied_version, live_version;
 };
 const struct field wire_out[] = {
 	FIELD_TEXT(struct answer, proposal_id, .need = true, .doc = "Its id."),
@@ -301,6 +357,15 @@ const struct field wire_out[] = {
 	FIELD_JSON(struct answer, card, .need = true, .doc = "What a person decides on."),
 	FIELD_TEXT(struct answer, view_hash, .need = true, .doc = "SHA-256 of the card; a vote names it."),
 	FIELD_JSON(struct answer, diff, .doc = "What an update changes, field by field."),
+	FIELD_TEXT(struct answer, kind, .doc = "The kind of change, where the tool is one."),
+	FIELD_TEXT(struct answer, env_id, .doc = "The environment that it changes, where there is one."),
+	FIELD_TEXT(struct answer, resource_type, .doc = "What it changes: flag, config, segment, note ..."),
+	FIELD_TEXT(struct answer, resource_key, .doc = "Which one."),
+	FIELD_INT(struct answer, live_version,
+		.doc = "The environment's version when it was proposed: another one is version_drift."),
+	FIELD_JSON(struct answer, blast_radius,
+		.doc = "The given spot checks: [{context, live, preview}], what each is answered now and "
+		       "then."),
 	FIELD_JSON(struct answer, risk, .need = true, .doc = "Its level and the reasons."),
 	FIELD_JSON(struct answer, approvals, .need = true,
 		.doc = "How many are needed and there, of which teams, what is missing, and every vote."),
@@ -385,7 +450,7 @@ out_approvals(struct ctx *cx, const struct proposal *p, struct json_out *o)
 }
 
 static void
-out_outcome(const struct ctx *cx, const struct proposal *p, struct json_out *o)
+out_outcome(struct ctx *cx, const struct proposal *p, struct json_out *o)
 {
 	if (p->result.len && sight_of_result(cx, p))
 		json_out_raw(o, "result", p->result);
@@ -466,6 +531,27 @@ out_common(struct ctx *cx, const struct proposal *p, const struct json *card, bo
 	return OK;
 }
 
+/* What a change of a flag says besides (FL-5). */
+static void
+out_change(const struct ctx *cx, const struct proposal *p, const struct json *card, struct json_out *o)
+{
+	const struct tool *t = tool_find(cx->tools, p->tool);
+	const struct json *radius = json_get(card, STR("blastRadius"));
+
+	if (t && t->kind)
+		json_out_str(o, "kind", str_of(t->kind));
+	if (p->environment_id.len)
+		json_out_str(o, "envId", p->environment_id);
+	if (p->resource_type.len)
+		json_out_str(o, "resourceType", p->resource_type);
+	if (p->resource_key.len)
+		json_out_str(o, "resourceKey", p->resource_key);
+	if (card_version(card))
+		json_out_int(o, "liveVersion", card_version(card));
+	if (radius)
+		json_out_value(o, "blastRadius", radius);
+}
+
 status
 wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o)
 {
@@ -484,6 +570,7 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	diff = json_get(json_get(card, STR("change")), STR("diff"));
 	if (diff)
 		json_out_value(o, "diff", diff);
+	out_change(cx, p, card, o);
 	TRY(out_approvals(cx, p, o));
 	json_out_str(o, "approveUrl",
 		arena_printf(cx->arena, "%.*s/proposals/%.*s", STR_ARG(cx->public_url), STR_ARG(p->id)));

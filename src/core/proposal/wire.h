@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire: a proposal as it is spoken: the two forms of a request, and the answers. Private to core/proposal.
+ * wire: a proposal as it is spoken: the three forms of a request, and the answers. Private to core/proposal.
  *
- * The tool form has camelCase members; the canonical proposal document (PA-11) keeps its own snake_case and
- * is known by its proposal_id. What neither has is refused.
+ * The tool form has camelCase members; the kind form (FL-5) names a tool by its kind and says in which
+ * environment; the canonical proposal document (PA-11) keeps its own snake_case and is known by its
+ * proposal_id. What none of them has is refused.
  */
 #ifndef CORE_PROPOSAL_WIRE_H
 #define CORE_PROPOSAL_WIRE_H

@@ -98,20 +98,20 @@ a_refusal_by_scope_says_what_it_is_and_names_only_what_was_sent(void **state) /*
 	assert_status(json_parse(&u.cx, STR("{\"n\":1,\"in\":\"e2\",\"id\":\"pay\"}"), &input), OK);
 	assert_status(handler_in_scope(&u.cx, &c, &run), OK);
 	run.result.resource_key = STR("pay");
-	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
-	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_SCOPE);
+	assert_str(ctx_message(&u.cx, E_SCOPE),
 		"Forbidden: x.change (the key of its resource is outside the token's scope)");
 	run.call.input = input;
-	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
-	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_SCOPE);
+	assert_str(ctx_message(&u.cx, E_SCOPE),
 		"Forbidden: x.change (the key pay is outside the token's scope)");
 	run.result.environment_id = STR("e2");
-	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
-	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_SCOPE);
+	assert_str(ctx_message(&u.cx, E_SCOPE),
 		"Forbidden: x.change (the environment e2 is outside the token's scope)");
 	run.result.environment_id = STR("e3");
-	assert_status(handler_in_scope(&u.cx, &c, &run), E_FORBIDDEN);
-	assert_str(ctx_message(&u.cx, E_FORBIDDEN),
+	assert_status(handler_in_scope(&u.cx, &c, &run), E_SCOPE);
+	assert_str(ctx_message(&u.cx, E_SCOPE),
 		"Forbidden: x.change (the environment of its resource is outside the token's scope)");
 }
 

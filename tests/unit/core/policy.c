@@ -176,6 +176,63 @@ an_override_counts_only_where_the_organization_allows_it(void **state) /* TL-7 *
 	assert_int_equal(verdict_of(&without, f), VERDICT_ASK);
 }
 
+static const struct tool helper = { .name = "x.append_rule",
+	.effect = OP_MUTATE,
+	.category = TOOL_CATEGORY_B,
+	.rollback = true,
+	.direct = true };
+
+/* What a helper needs besides: each alone is enough to ask. */
+static void
+a_helper_runs_at_once_only_where_all_of_it_holds(void **state) /* TL-5 */
+{
+	const struct policy_facts all = { .tool = &helper,
+		.principal = PRINCIPAL_AGENT,
+		.has_verb = true,
+		.in_environment = true,
+		.schema_known = true };
+	struct policy_rules strict = ordinary;
+
+	(void)state;
+	strict.auto_execute = false;
+	assert_int_equal(verdict_of(&strict, all), VERDICT_RUN);
+	for (int i = 0; i < 7; i++) {
+		struct policy_facts f = all;
+
+		f.has_verb = i != 0;
+		f.token_requires = i == 1;
+		f.environment_gate = i == 2;
+		f.in_environment = i != 3;
+		f.tier_stored = i == 4; /* needs_approval, and an admin said so */
+		f.declared = i == 5 ? RISK_MEDIUM : RISK_LOW;
+		f.deceptive = i == 6;
+		assert_int_equal(verdict_of(&strict, f), VERDICT_ASK);
+	}
+}
+
+static bool
+a_helper_is_careful(
+	const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
+{
+	struct policy_facts more = *f;
+	struct policy_decision then;
+
+	(void)d;
+	more.tool = &helper;
+	more.in_environment = true;
+	policy_decide(r, &more, &then);
+	return then.verdict != VERDICT_RUN ||
+	       (more.has_verb && !more.token_requires && !more.environment_gate && then.risk == RISK_LOW &&
+		       more.tier != TIER_BLOCKED);
+}
+
+static void
+no_combination_of_facts_lets_a_helper_past_a_gate(void **state) /* TL-5 */
+{
+	(void)state;
+	assert_int_equal(violations(a_helper_is_careful), 0);
+}
+
 static void
 a_read_that_needs_approval_is_asked_for(void **state) /* TL-6 */
 {
@@ -443,6 +500,8 @@ main(void)
 		cmocka_unit_test(more_caution_is_never_milder),
 		cmocka_unit_test(auto_mode_lifts_a_default_but_not_an_admins_word),
 		cmocka_unit_test(an_override_counts_only_where_the_organization_allows_it),
+		cmocka_unit_test(a_helper_runs_at_once_only_where_all_of_it_holds),
+		cmocka_unit_test(no_combination_of_facts_lets_a_helper_past_a_gate),
 		cmocka_unit_test(a_read_that_needs_approval_is_asked_for),
 		cmocka_unit_test(votes_follow_risk_and_effect),
 		cmocka_unit_test(a_team_is_asked_where_all_that_its_rule_says_applies),

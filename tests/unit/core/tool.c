@@ -108,6 +108,44 @@ is_model_name(str name)
 
 /* TL-4: whatever a tool is called, a model can be told of it, and finds it again. */
 static void
+a_tool_is_found_by_its_kind_too_and_only_small_changes_are_direct(void **state) /* FL-5, TL-5 */
+{
+	struct tool t = complete("x.kill");
+	struct registry *r;
+
+	(void)state;
+	UNIT(u);
+	t.kind = "kill_x";
+	assert_status(load(&u, t, complete("a.read"), &r), OK);
+	assert_string_equal(tool_of_kind(r, STR("kill_x"))->name, "x.kill");
+	assert_null(tool_of_kind(r, STR("kill")));
+	registry_free(r);
+	t.kind = "Kill.x";
+	assert_status(load(&u, t, complete("a.read"), &r), E_INVALID);
+	t.kind = NULL;
+	t.direct = true; /* of category C, and it cannot be undone */
+	assert_status(load(&u, t, complete("a.read"), &r), E_INVALID);
+	t.rollback = true;
+	t.category = TOOL_CATEGORY_B;
+	assert_status(load(&u, t, complete("a.read"), &r), OK);
+	registry_free(r);
+}
+
+static void
+another_version_than_the_one_that_was_seen_is_drift(void **state) /* PA-6 */
+{
+	struct tool_call call = { 0 };
+
+	(void)state;
+	UNIT(u);
+	assert_status(tool_check_version(&u.cx, &call, 7), OK); /* the dry-run has seen none */
+	call.seen_version = 7;
+	assert_status(tool_check_version(&u.cx, &call, 7), OK);
+	assert_status(tool_check_version(&u.cx, &call, 8), E_DRIFT);
+	assert_str(u.cx.error.details, "{\"liveVersion\":8,\"proposedVersion\":7}");
+}
+
+static void
 every_length_of_a_name_gives_one_that_models_take(void **state)
 {
 	char name[LIMIT_TOOL_NAME + 1] = "x.";
@@ -269,6 +307,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tools_are_found_by_name_and_listed_in_order),
 		cmocka_unit_test(an_incomplete_declaration_is_refused),
+		cmocka_unit_test(a_tool_is_found_by_its_kind_too_and_only_small_changes_are_direct),
+		cmocka_unit_test(another_version_than_the_one_that_was_seen_is_drift),
 		cmocka_unit_test(every_length_of_a_name_gives_one_that_models_take),
 		cmocka_unit_test(nobody_takes_the_short_name_of_a_long_one),
 		cmocka_unit_test(names_for_models_are_short_and_never_the_same),

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "domain/flag/change/impl.h"
+
+#include "base/limits.h"
+#include "core/ident/caller.h"
+
+str
+input_text(const struct json *input, const char *key)
+{
+	const struct json *value = json_get(input, str_of(key));
+
+	return value && value->type == JSON_STRING ? value->text : (str){ 0 };
+}
+
+status
+change_in_scope(struct ctx *cx, const struct tool_call *call, str environment_id, str key)
+{
+	if (!caller_in_scope(cx->caller, environment_id, (str){ 0 }))
+		return fail(cx, E_SCOPE, "Forbidden: %s (the environment %.*s is outside the token's scope)",
+			call->tool->name, STR_ARG(environment_id));
+	if (!caller_in_scope(cx->caller, environment_id, key))
+		return fail(cx, E_SCOPE, "Forbidden: %s (the key %.*s is outside the token's scope)",
+			call->tool->name, STR_ARG(key));
+	return OK;
+}
+
+/* --- entries --- */
+
+struct json *
+change_with(struct ctx *cx, const struct json *entry, const char *key, const struct json *value)
+{
+	struct json *out = json_new_object(cx->arena);
+	bool there = false;
+
+	JSON_EACH (member, entry) {
+		bool is = str_eq(member->key, str_of(key));
+
+		there = there || is;
+		json_add_member(out, member->key, json_share(cx->arena, is ? value : member));
+	}
+	if (!there)
+		json_add_member(out, str_of(key), json_share(cx->arena, value));
+	return out;
+}
+
+static void
+show(struct ctx *cx, struct json *out, const struct json *entry, const char *key)
+{
+	const struct json *value = json_get(entry, str_of(key));
+
+	json_add_member(out, str_of(key), value ? json_share(cx->arena, value) : json_new_array(cx->arena));
+}
+
+struct json *
+change_shown(struct ctx *cx, enum resource r, const struct json *entry)
+{
+	struct json *out = json_new_object(cx->arena);
+
+	if (r != RESOURCE_SEGMENT)
+		show(cx, out, entry, "defaultValue");
+	show(cx, out, entry, "rules");
+	if (r == RESOURCE_SEGMENT) {
+		show(cx, out, entry, "allowList");
+		show(cx, out, entry, "denyList");
+	}
+	return out;
+}
+
+str
+change_path(struct ctx *cx, enum resource r, str key)
+{
+	return arena_printf(cx->arena, "/%s/%.*s", resource_plural(r), STR_ARG(key));
+}
+
+status
+change_paths(struct ctx *cx, str from, const char *to, status s)
+{
+	for (size_t i = 0; s == E_INVALID && i < cx->error.issue_count; i++) {
+		str path = cx->error.issues[i].path;
+
+		if (str_starts(path, from))
+			cx->error.issues[i].path =
+				arena_printf(cx->arena, "%s%.*s", to, STR_ARG(str_skip(path, from.len)));
+	}
+	return s;
+}
+
+/* --- the blast radius --- */
+
+str
+change_words(struct ctx *cx, const struct impact_pair *p, const struct impact *i)
+{
+	str left = p->depending > p->key_count
+			   ? arena_printf(cx->arena, " (of %zu flags and configs the first %zu)",
+				     p->depending, p->key_count)
+			   : (str){ 0 };
+
+	return arena_printf(
+		cx->arena, "; %zu of %zu spot checks change%.*s", i->changed, i->contexts, STR_ARG(left));
+}
+
+status
+change_impact(struct ctx *cx, const struct tool_call *call, const struct json *doc,
+	const struct store_edit *edits, size_t count, struct impact *out, str *out_words)
+{
+	const struct json *contexts = json_get(call->input, STR("spotCheck"));
+	struct impact_pair pair;
+	status s;
+
+	*out = (struct impact){ 0 };
+	*out_words = (str){ 0 };
+	if (!contexts || !contexts->count)
+		return OK;
+	TRY(impact_open(cx, doc, edits, count, &pair));
+	s = impact_make(cx, &pair, contexts, out);
+	if (s == OK)
+		*out_words = change_words(cx, &pair, out);
+	impact_close(&pair);
+	return s;
+}
+
+/* --- one change, from its beginning to its end --- */
+
+status
+change_begin(struct ctx *cx, const struct tool_call *call, str environment_id, enum resource r, str key,
+	struct change *out)
+{
+	struct change c = { .edit = { .resource = r, .key = key } };
+
+	TRY(change_in_scope(cx, call, environment_id, key));
+	TRY(environment_lock(cx, environment_id, &c.e));
+	TRY(tool_check_version(cx, call, c.e.version));
+	TRY(store_find(cx, &c.e, r, key, &c.item));
+	TRY(store_document(cx, &c.e, 0, &c.doc));
+	c.seen = c.e.version;
+	*out = c;
+	return OK;
+}
+
+static struct json *
+value_of(struct ctx *cx, const struct change *c)
+{
+	struct json *value = json_new_object(cx->arena);
+	const char *type = resource_name(c->edit.resource);
+
+	json_add_member(value, STR("envId"), json_new_string(cx->arena, c->e.id));
+	json_add_member(value, STR("version"), json_new_int(cx->arena, c->e.version));
+	json_add_member(value, STR("resourceType"), json_new_string(cx->arena, str_of(type)));
+	json_add_member(value, STR("resourceKey"), json_new_string(cx->arena, c->edit.key));
+	json_add_member(value, STR("state"), change_shown(cx, c->edit.resource, c->edit.state));
+	return value;
+}
+
+status
+change_write(struct ctx *cx, const struct tool_call *call, struct change *c, const char *verb, const char *at,
+	struct tool_result *out)
+{
+	enum resource r = c->edit.resource;
+	const char *what = resource_name(r);
+	struct impact impact;
+	str words;
+
+	TRY(change_paths(
+		cx, change_path(cx, r, c->edit.key), at, store_write(cx, &c->e, &c->edit, 1, call->now_us)));
+	TRY(change_impact(cx, call, c->doc, &c->edit, 1, &impact, &words));
+	*out = (struct tool_result){ .summary = arena_printf(cx->arena, "%s the %s %.*s in %.*s", verb, what,
+					     STR_ARG(c->edit.key), STR_ARG(c->e.slug)),
+		.resource_type = str_of(what),
+		.resource_key = c->edit.key,
+		.resource_id = c->item.id,
+		.environment_id = c->e.id,
+		.live_version = c->seen,
+		.affected = arena_printf(cx->arena, "%s %.*s in %.*s%.*s", what, STR_ARG(c->edit.key),
+			STR_ARG(c->e.slug), STR_ARG(words)),
+		.before = change_shown(cx, r, c->item.state),
+		.after = change_shown(cx, r, c->edit.state),
+		.impact = impact.radius,
+		.value = value_of(cx, c),
+		.version = c->e.version };
+	return OK;
+}
