@@ -51,6 +51,7 @@ struct app {
 /* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */
 extern const struct op *const app_ops[];
 extern const struct tool *const app_tools[];
+extern status (*const app_sweeps[])(struct ctx *cx); /* what is tidied up now and then (sweeper.h) */
 
 /* --- commands.c --- */
 

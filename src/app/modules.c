@@ -12,6 +12,8 @@
 #include "domain/access/access.h"
 #include "domain/flag/change/change.h"
 #include "domain/flag/live/evaluate_ops.h"
+#include "domain/flag/store/ops.h"
+#include "domain/flag/store/store.h"
 #include "domain/note/note.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
@@ -34,6 +36,8 @@ const struct op *const app_ops[] = {
 	role_ops,
 	token_ops,
 	place_ops,
+	project_ops,
+	item_ops,
 	audit_ops,
 	gate_ops,
 	proposal_ops,
@@ -52,5 +56,10 @@ const struct tool *const app_tools[] = {
 	change_promote_tools,
 	change_read_tools,
 	note_tools,
+	NULL,
+};
+
+status (*const app_sweeps[])(struct ctx *cx) = {
+	store_sweep,
 	NULL,
 };

@@ -277,8 +277,11 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
 	app->base.live = app->live;
-	app->sweeper = sweeper_start(&(struct sweeper_options){
-		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
+	app->sweeper = sweeper_start(&(struct sweeper_options){ .db = app->db,
+		.keys = cx->keys,
+		.tools = app->tools,
+		.events = app->events,
+		.also = app_sweeps });
 	return say_ready(cx);
 }
 

@@ -147,6 +147,7 @@
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */
 #define LIMIT_RULESET_ITEMS    20000u	   /* flags and configs of one environment */
 #define LIMIT_RULESET_SEGMENTS 1000u
+#define LIMIT_ENVIRONMENTS     50u     /* of a project: one change may be news in all (LIMIT_TX_HOOKS) */
 #define LIMIT_RULESET_FIELDS   1000u   /* names that rules ask for: each is a slot of every context */
 #define LIMIT_RULESET_PATTERNS 200u    /* different ones, by field: each is tried once for a context */
 #define LIMIT_PATTERN_PROGRAM  250u    /* RE2's instructions of one pattern */

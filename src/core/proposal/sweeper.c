@@ -116,6 +116,12 @@ sweep(struct sweeper *s, struct arena *a)
 	why = sweeper_round(&cx, &expired);
 	if (why != OK)
 		LOG(LOG_WARN, "proposal.sweep_failed", LOG_STR("why", ctx_message(&cx, why)));
+	for (size_t i = 0; s->options.also && s->options.also[i]; i++) {
+		ctx_clear(&cx);
+		why = s->options.also[i](&cx);
+		if (why != OK)
+			LOG(LOG_WARN, "sweep_failed", LOG_STR("why", ctx_message(&cx, why)));
+	}
 	arena_reset(a);
 }
 

@@ -16,6 +16,8 @@ struct sweeper_options {
 	const struct keys *keys;
 	const struct registry *tools;
 	struct event_hub *events;
+	/* What other rooms tidy up in the same rhythm, outside a transaction; ended by NULL. May be NULL. */
+	status (*const *also)(struct ctx *cx);
 };
 
 struct sweeper *sweeper_start(const struct sweeper_options *o);

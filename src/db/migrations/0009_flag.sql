@@ -1,7 +1,7 @@
 -- min_compatible: 8
 -- Flags, configs and segments (PRODUCT section 7): what they are per project, what they say per environment.
 
-ALTER TABLE project ADD COLUMN target_field TEXT NOT NULL DEFAULT 'userId'; -- who a context is about
+ALTER TABLE project ADD COLUMN target_field TEXT NOT NULL DEFAULT ''; -- who a context is about; '': userId
 ALTER TABLE project ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0; -- 0: never changed
 -- Of the ruleset: every change of what it answers adds one.
 ALTER TABLE environment ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
@@ -45,3 +45,4 @@ CREATE TABLE flag_state (
 CREATE UNIQUE INDEX flag_state_live ON flag_state (org_id, environment_id, kind, key) WHERE until_version IS NULL;
 CREATE INDEX flag_state_by_version ON flag_state (org_id, environment_id, version);
 CREATE INDEX flag_state_by_end ON flag_state (org_id, environment_id, until_version);
+CREATE INDEX flag_state_by_age ON flag_state (valid_until);

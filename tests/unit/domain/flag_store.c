@@ -2,6 +2,8 @@
 /* The store of flags, configs and segments: rows, versions, and what is refused (FL-1, FL-3). */
 #include "tests/unit/domain/store_world.h"
 
+#include "domain/flag/store/store.sql.h"
+
 #define EMPTY "{\"targetField\":\"userId\",\"flags\":{},\"configs\":{},\"segments\":{}}"
 #define FLAG(value)                                                                                          \
 	"{\"targetField\":\"userId\",\"flags\":{\"a\":{\"type\":\"boolean\",\"defaultValue\":" value         \
@@ -406,6 +408,111 @@ a_schema_is_one_version_and_all_states_fit_it(void **state)
 	assert_int_equal(environment_now(w, w->first.production_id).version, 4);
 }
 
+/* --- what is too old --- */
+
+struct number_row {
+	int64_t number;
+};
+static const struct field number_row[] = { FIELD_INT(struct number_row, number), FIELD_END };
+
+static status
+count_old_tx(struct ctx *cx, void *arg)
+{
+	return db_one(cx, SQL_STORE_OLD, number_row, arg, INT(INT64_MAX));
+}
+
+/* Is anything kept that not even the far future needs? */
+static int64_t
+old_states(struct world *w)
+{
+	struct number_row row;
+
+	assert_status(db_read(&w->cx, count_old_tx, &row), OK);
+	return row.number;
+}
+
+static void
+grow_old(struct world *w)
+{
+	behind_the_back(w, "UPDATE flag_state SET valid_from = valid_from - 8640000000000, "
+			   "valid_until = valid_until - 8640000000000");
+	behind_the_back(w, "UPDATE environment SET created_at = created_at - 8640000000000, "
+			   "updated_at = updated_at - 8640000000000");
+}
+
+static void
+states_of_100_days_ago_are_forgotten_and_versions_are_not(void **state)
+{
+	struct world *w = *state;
+	str id = w->first.staging_id;
+	struct reading r = { .environment_id = id, .version = 3 };
+
+	make_value(w, RESOURCE_FLAG, "a", "boolean", "false", NULL);
+	assert_status(try_delete(w, RESOURCE_FLAG, "a"), OK);
+	make_value(w, RESOURCE_FLAG, "b", "boolean", "false", NULL);
+	assert_status(store_sweep(&w->cx), OK);
+	assert_int_equal(old_states(w), 1);
+	assert_status(db_read(&w->cx, read_tx, &r), OK);
+	grow_old(w);
+	assert_status(db_read(&w->cx, read_tx, &r), E_NOT_FOUND); /* swept or not */
+	assert_status(store_sweep(&w->cx), OK);
+	assert_int_equal(old_states(w), 0);
+	assert_status(db_read(&w->cx, read_tx, &r), E_NOT_FOUND);
+	assert_string_equal(document(w, id, 4), document(w, id, 0));
+	/* what ended last is all that tells which version there was: it stays until something begins */
+	assert_status(try_delete(w, RESOURCE_FLAG, "b"), OK);
+	grow_old(w);
+	assert_status(store_sweep(&w->cx), OK);
+	r.at_us = environment_now(w, id).updated_at + STORE_PAST_US;
+	assert_status(db_read(&w->cx, read_tx, &r), OK);
+	assert_int_equal(r.version, 5);
+	r.at_us = environment_now(w, id).updated_at;
+	assert_status(db_read(&w->cx, read_tx, &r), E_NOT_FOUND); /* more than 90 days ago */
+}
+
+/* --- the target field --- */
+
+struct target {
+	str project_id, field;
+};
+
+static status
+target_tx(struct ctx *cx, void *arg)
+{
+	const struct target *t = arg;
+	struct project p;
+	int64_t now_us;
+
+	TRY(project_lock(cx, t->project_id, &p));
+	TRY(tx_now_us(cx, &now_us));
+	return project_change(cx, &p, p.name, t->field, now_us);
+}
+
+static void
+the_target_field_is_part_of_every_version(void **state)
+{
+	struct world *w = *state;
+	str id = w->first.production_id;
+	struct target t = { w->first.project_id, STR("account.id") };
+
+	make_value(w, RESOURCE_FLAG, "a", "boolean", "false", NULL);
+	assert_status(tx_run(&w->cx, target_tx, &t), OK);
+	t.field = STR("deviceId");
+	assert_status(tx_run(&w->cx, target_tx, &t), OK);
+	assert_status(tx_run(&w->cx, target_tx, &t), OK); /* the same again is no version */
+	assert_string_equal(document(w, id, 1), EMPTY);
+	assert_string_equal(document(w, id, 2), FLAG("false"));
+	assert_non_null(strstr(document(w, id, 3), "\"targetField\":\"account.id\""));
+	assert_non_null(strstr(document(w, id, 4), "\"targetField\":\"deviceId\""));
+	assert_string_equal(document(w, id, 4), document(w, id, 0));
+	assert_int_equal(environment_now(w, id).version, 4);
+	assert_str(environment_now(w, id).target_field, "deviceId");
+	t.field = STR("");
+	assert_status(tx_run(&w->cx, target_tx, &t), OK);
+	assert_str(environment_now(w, id).target_field, "userId");
+	assert_int_equal(environment_now(w, id).version, 5);
+}
+
 int
 main(void)
 {
@@ -427,6 +534,8 @@ main(void)
 		ON_WORLD(a_new_version_is_news_and_a_refusal_is_none),
 		ON_WORLD(a_description_is_no_version_but_a_newer_etag),
 		ON_WORLD(a_schema_is_one_version_and_all_states_fit_it),
+		ON_WORLD(states_of_100_days_ago_are_forgotten_and_versions_are_not),
+		ON_WORLD(the_target_field_is_part_of_every_version),
 	};
 
 	return on_every_engine("store", tests, sizeof(tests) / sizeof(tests[0]));

@@ -13,6 +13,8 @@
 #include "domain/flag/store/item.h"
 #include "json/out.h"
 
+#include <sqlite3.h>
+
 struct world {
 	struct database database;
 	struct arena arena;
@@ -98,6 +100,27 @@ text_of(struct world *w, const struct json *doc)
 
 	assert_status(json_text(&w->cx, doc, &text), OK);
 	return arena_cstr(&w->arena, text);
+}
+
+/* Changes the database past us: for time, which nobody can wait for. */
+static inline void
+behind_the_back(struct world *w, const char *sql)
+{
+	if (w->database.postgres) {
+		PGconn *c = PQconnectdb(w->database.url);
+		PGresult *r = PQexec(c, sql);
+
+		CHECK(PQresultStatus(r) == PGRES_COMMAND_OK);
+		PQclear(r);
+		PQfinish(c);
+	} else {
+		sqlite3 *handle;
+
+		CHECK(sqlite3_open(arena_printf(&w->arena, "%s/countersign.db", w->database.dir.path).ptr,
+			      &handle) == SQLITE_OK);
+		CHECK(sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK);
+		CHECK(sqlite3_close(handle) == SQLITE_OK);
+	}
 }
 
 /* --- making something --- */

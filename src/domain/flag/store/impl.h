@@ -4,8 +4,12 @@
  *
  *	item.c       identity: in all environments of a project
  *	store.c      environments, documents of any version, writing states
+ *	project.c    projects and environments
  *	overlay.c    a document with changes in it
  *	reference.c  which rules name a segment
+ *	direct.c     who may read and change at once
+ *	etag.c       ETag and If-Match
+ *	*_ops.c      the REST of it
  */
 #ifndef DOMAIN_FLAG_STORE_IMPL_H
 #define DOMAIN_FLAG_STORE_IMPL_H
@@ -37,6 +41,12 @@ members_add(struct members *m, str key, struct json *value)
 /* store_write for who changes the identity too: what is not there may begin, types and schemas may change. */
 status store_put(struct ctx *cx, struct environment *e, const struct store_edit *edits, size_t count,
 	int64_t now_us) MUST_USE;
+
+/* Another target field: a new version of a locked environment. E_INVALID  issues as ruleset_compile */
+status store_retarget(struct ctx *cx, struct environment *e, str field, int64_t now_us) MUST_USE;
+
+/* The state that an environment begins with: of its present version, unchecked, and nobody hears of it. */
+status store_seed(struct ctx *cx, const struct environment *e, const struct store_edit *edit) MUST_USE;
 
 /* Space of names that the resource's keys are in: the column of flag_item. */
 str resource_space(enum resource r);

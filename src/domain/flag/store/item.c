@@ -7,72 +7,9 @@
 #include "db/db.h"
 #include "domain/flag/store/impl.h"
 #include "json/out.h"
+#include "json/pointer.h"
 
 #include "domain/flag/store/identity.sql.h" /* SQL_IDENTITY_*, generated from identity.sql */
-
-/* --- projects --- */
-
-static const struct field project_row[] = {
-	FIELD_TEXT(struct project, id),
-	FIELD_TEXT(struct project, slug),
-	FIELD_TEXT(struct project, name),
-	FIELD_TEXT(struct project, target_field),
-	FIELD_INT(struct project, created_at),
-	FIELD_INT(struct project, updated_at),
-	FIELD_END,
-};
-
-status
-project_get(struct ctx *cx, str id, struct project *out)
-{
-	struct project p = { 0 };
-	status s = db_one(cx, SQL_IDENTITY_PROJECT, project_row, &p, TEXT(cx->caller->org_id), TEXT(id));
-
-	if (s == E_NOT_FOUND)
-		return fail(cx, E_NOT_FOUND, "there is no project with this id");
-	TRY(s);
-	if (!p.updated_at)
-		p.updated_at = p.created_at;
-	*out = p;
-	return OK;
-}
-
-struct id_row {
-	str id;
-};
-static const struct field id_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
-
-static status
-lock_environments(struct ctx *cx, struct project *p)
-{
-	struct id_row *ids;
-	size_t count;
-
-	TRY(db_all(cx, SQL_IDENTITY_ENVIRONMENTS, id_row, sizeof(*ids), &ids, &count,
-		TEXT(cx->caller->org_id), TEXT(p->id)));
-	p->environments = arena_try_array(cx->arena, count + 1, sizeof(*p->environments));
-	if (!p->environments)
-		return fail(cx, E_TOO_LARGE, "the project has too many environments");
-	for (size_t i = 0; i < count; i++)
-		TRY(environment_lock(cx, ids[i].id, &p->environments[i]));
-	p->environment_count = count;
-	return OK;
-}
-
-status
-project_lock(struct ctx *cx, str id, struct project *out)
-{
-	struct db_rows locked;
-	struct project p;
-
-	TRY(db_ask(cx, SQL_IDENTITY_LOCK, id_row, sizeof(struct id_row), &locked, TEXT(cx->caller->org_id),
-		TEXT(id)));
-	TRY(project_get(cx, id, &p));
-	TRY(lock_environments(cx, &p));
-	tx_waited(cx);
-	*out = p;
-	return OK;
-}
 
 /* --- entries --- */
 
@@ -277,4 +214,45 @@ item_reschema(struct ctx *cx, struct project *p, str key, const struct json *sch
 		TRY(put_schema(cx, &p->environments[i], key, schema, now_us));
 	return db_run(cx, SQL_IDENTITY_RESCHEMA, TEXT(cx->caller->org_id), TEXT(p->id),
 		TEXT(resource_space(RESOURCE_CONFIG)), TEXT(key), TEXT(text), INT(later(p, &item, now_us)));
+}
+
+/* --- whose fault it is --- */
+
+/* Of an issue about the item, what stands behind its name in the path. */
+static bool
+is_below(str path, str item, str *out_rest)
+{
+	*out_rest = str_skip(path, item.len);
+	return str_starts(path, item) && (!out_rest->len || out_rest->ptr[0] == '/');
+}
+
+static struct issue
+body_issue(struct ctx *cx, const struct issue *found, str item, str itself)
+{
+	str rest, schema = STR("/schema"), below;
+
+	if (!is_below(found->path, item, &rest)) /* a circle, or the whole of the ruleset is at its limit */
+		return (struct issue){ STR(""),
+			arena_printf(cx->arena, "%.*s %.*s", STR_ARG(found->path), STR_ARG(found->message)) };
+	if (!rest.len)
+		return (struct issue){ itself, found->message };
+	if (is_below(rest, schema, &below))
+		rest = arena_printf(cx->arena, "/jsonSchema%.*s", STR_ARG(below));
+	return (struct issue){ rest, found->message };
+}
+
+status
+item_body_paths(struct ctx *cx, enum resource r, str key, str itself, status s)
+{
+	struct error *e = &cx->error;
+	const struct issue *first = &e->issues[0];
+	str item;
+
+	if (s != E_INVALID || e->code != s || !e->issue_count)
+		return s;
+	item = pointer_key(cx->arena, arena_printf(cx->arena, "/%s", resource_plural(r)), key);
+	for (size_t i = 0; i < e->issue_count; i++)
+		e->issues[i] = body_issue(cx, &e->issues[i], item, itself);
+	return fail(cx, s, "%.*s%s%.*s", STR_ARG(first->path), first->path.len ? " " : "",
+		STR_ARG(first->message));
 }

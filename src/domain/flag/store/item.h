@@ -5,26 +5,13 @@
  *	project_lock --> item_create, item_delete, item_reschema: one new version of each environment
  *	             `-> item_describe: the description is in no ruleset, so there is none
  *
- * Identity is changed under the lock of the project, states under those of the environments (store.h);
- * project_lock takes all of them, in this order. Inside tx_run, with cx->caller; sees one organization.
+ * Inside tx_run, with cx->caller; sees one organization.
  * Rights, scopes, approval and the record are the caller's business.
  */
 #ifndef DOMAIN_FLAG_STORE_ITEM_H
 #define DOMAIN_FLAG_STORE_ITEM_H
 
-#include "domain/flag/store/store.h"
-
-struct project {
-	str id, slug, name;
-	str target_field;
-	int64_t created_at, updated_at;
-	struct environment *environments; /* project_lock: all of them, locked, in the order of their ids */
-	size_t environment_count;
-};
-
-/* E_NOT_FOUND  unknown, or another tenant's */
-status project_get(struct ctx *cx, str id, struct project *out) MUST_USE; /* without its environments */
-status project_lock(struct ctx *cx, str id, struct project *out) MUST_USE;
+#include "domain/flag/store/project.h"
 
 struct item_new {
 	enum resource resource;
@@ -63,5 +50,12 @@ status item_describe(struct ctx *cx, const struct project *p, enum resource r, s
 /* Another schema for a config; NULL: none. E_NOT_FOUND; E_INVALID  no schema, or some state does not fit it */
 status
 item_reschema(struct ctx *cx, struct project *p, str key, const struct json *schema, int64_t now_us) MUST_USE;
+
+/*
+ * After one of these, or store_write, failed with s: issues about the item (/configs/KEY/schema/...) become
+ * issues about the body that described it (/jsonSchema/...); those about the item itself are at `itself`, and
+ * those about something else at the whole body. Gives s back.
+ */
+status item_body_paths(struct ctx *cx, enum resource r, str key, str itself, status s) MUST_USE;
 
 #endif

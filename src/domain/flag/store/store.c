@@ -253,10 +253,29 @@ static const struct field item_row[] = {
 	FIELD_END,
 };
 
+static status
+read_item(struct ctx *cx, enum resource r, const struct item_row *row, struct store_item *out)
+{
+	struct json *schema = NULL, *state;
+
+	if (row->schema.len)
+		TRY(json_parse_stored(cx, row->schema, &schema));
+	TRY(json_parse_stored(cx, row->doc, &state));
+	*out = (struct store_item){ .id = row->id,
+		.key = row->key,
+		.type = row->type,
+		.description = row->description,
+		.resource = r,
+		.schema = schema,
+		.state = state,
+		.created_at = row->created_at,
+		.updated_at = row->updated_at };
+	return OK;
+}
+
 status
 store_find(struct ctx *cx, const struct environment *e, enum resource r, str key, struct store_item *out)
 {
-	struct json *schema = NULL, *state;
 	struct item_row row;
 	status s = db_one(cx, SQL_STORE_ITEM, item_row, &row, TEXT(cx->caller->org_id), TEXT(e->project_id),
 		TEXT(e->id), TEXT(resource_space(r)), TEXT(kind(r)), TEXT(key));
@@ -264,18 +283,25 @@ store_find(struct ctx *cx, const struct environment *e, enum resource r, str key
 	if (s == E_NOT_FOUND)
 		return fail(cx, E_NOT_FOUND, "there is no %s with this key", resource_name(r));
 	TRY(s);
-	if (row.schema.len)
-		TRY(json_parse_stored(cx, row.schema, &schema));
-	TRY(json_parse_stored(cx, row.doc, &state));
-	*out = (struct store_item){ .id = row.id,
-		.key = row.key,
-		.type = row.type,
-		.description = row.description,
-		.resource = r,
-		.schema = schema,
-		.state = state,
-		.created_at = row.created_at,
-		.updated_at = row.updated_at };
+	return read_item(cx, r, &row, out);
+}
+
+status
+store_page(struct ctx *cx, const struct environment *e, enum resource r, str after, int64_t most,
+	struct store_item **out, size_t *out_count)
+{
+	struct item_row *rows;
+	struct store_item *items;
+	size_t count;
+
+	TRY(db_all(cx, SQL_STORE_PAGE, item_row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
+		TEXT(e->project_id), TEXT(e->id), TEXT(resource_space(r)), TEXT(kind(r)), TEXT(after),
+		INT(most)));
+	items = arena_alloc(cx->arena, (count + 1) * sizeof(*items));
+	for (size_t i = 0; i < count; i++)
+		TRY(read_item(cx, r, &rows[i], &items[i]));
+	*out = items;
+	*out_count = count;
 	return OK;
 }
 
@@ -293,7 +319,8 @@ make_index(struct ctx *cx, const struct json *items, struct index *out)
 	size_t n = 0;
 
 	out->count = items->count;
-	out->at = (const struct json **)arena_try_array(cx->arena, out->count + 1, sizeof(*out->at));
+	out->at =
+		(const struct json **)arena_try_array(cx->arena, out->count + 1, sizeof(const struct json *));
 	if (!out->at)
 		return fail(cx, E_TOO_LARGE, "the ruleset is too large to be changed");
 	JSON_EACH (item, items)
@@ -312,8 +339,9 @@ compare_key(const void *key, const void *member)
 static const struct json *
 find(const struct index *index, str key)
 {
-	const struct json *const *found =
-		index->count ? bsearch(&key, index->at, index->count, sizeof(*index->at), compare_key) : NULL;
+	const struct json *const *found = index->count ? bsearch(&key, index->at, index->count,
+								 sizeof(const struct json *), compare_key)
+						       : NULL;
 
 	return found ? *found : NULL;
 }
@@ -354,6 +382,7 @@ struct work {
 	const struct store_edit *edits;
 	size_t count;
 	bool identity; /* may types and schemas change, and things begin? */
+	str target;    /* another target field; empty: as it is */
 	bool *changes; /* by edit: is it one? */
 	size_t change_count;
 };
@@ -423,9 +452,11 @@ check(struct ctx *cx, struct work *w)
 
 	TRY(store_document(cx, w->e, 0, &live));
 	TRY(compare(cx, w, live));
-	if (!w->change_count)
+	if (!w->change_count && !w->target.len)
 		return OK;
 	next = store_overlay(cx, live, w->edits, w->count);
+	if (w->target.len)
+		next->child->text = w->target; /* its own: targetField comes first in a document of ours */
 	TRY(check_in_use(cx, w, next));
 	TRY(ruleset_compile(cx, next, &rules));
 	ruleset_free(rules);
@@ -434,18 +465,36 @@ check(struct ctx *cx, struct work *w)
 
 /* --- writing: the rows --- */
 
+status
+store_seed(struct ctx *cx, const struct environment *e, const struct store_edit *edit)
+{
+	str doc;
+
+	TRY(json_text(cx, edit->state, &doc));
+	return db_later(cx, SQL_STORE_BEGIN, TEXT(cx->caller->org_id), TEXT(e->id),
+		TEXT(kind(edit->resource)), TEXT(edit->key), INT(e->version), INT(e->updated_at), TEXT(doc));
+}
+
 static status
 write_state(struct ctx *cx, const struct environment *e, const struct store_edit *edit)
 {
-	str org = cx->caller->org_id, doc;
+	TRY(db_later(cx, SQL_STORE_END, TEXT(cx->caller->org_id), TEXT(e->id), TEXT(kind(edit->resource)),
+		TEXT(edit->key), INT(e->version), INT(e->updated_at)));
+	return edit->state ? store_seed(cx, e, edit) : OK;
+}
 
-	TRY(db_later(cx, SQL_STORE_END, TEXT(org), TEXT(e->id), TEXT(kind(edit->resource)), TEXT(edit->key),
+/* Where it was never changed there is no row, and its first one says what has been until now. */
+static status
+write_target(struct ctx *cx, const struct environment *was, const struct environment *e, str target)
+{
+	str org = cx->caller->org_id, none = STR("");
+
+	TRY(db_later(cx, SQL_STORE_TARGET_FIRST, TEXT(org), TEXT(e->id), INT(was->created_at),
+		TEXT(was->target_field)));
+	TRY(db_later(cx, SQL_STORE_END, TEXT(org), TEXT(e->id), TEXT(STR("target")), TEXT(none),
 		INT(e->version), INT(e->updated_at)));
-	if (!edit->state)
-		return OK;
-	TRY(json_text(cx, edit->state, &doc));
-	return db_later(cx, SQL_STORE_BEGIN, TEXT(org), TEXT(e->id), TEXT(kind(edit->resource)),
-		TEXT(edit->key), INT(e->version), INT(e->updated_at), TEXT(doc));
+	return db_later(cx, SQL_STORE_BEGIN, TEXT(org), TEXT(e->id), TEXT(STR("target")), TEXT(none),
+		INT(e->version), INT(e->updated_at), TEXT(target));
 }
 
 /* Its next version begins. Times only grow, whatever the clock does: they are ETags, and one looks back by
@@ -493,13 +542,17 @@ write(struct ctx *cx, struct work *w, int64_t now_us)
 	if (!w->changes)
 		return fail(cx, E_TOO_LARGE, "these are too many changes at once");
 	TRY(check_and_forget(cx, w));
-	if (!w->change_count)
+	if (!w->change_count && !w->target.len)
 		return OK;
 	advance(&next, now_us);
+	if (w->target.len)
+		TRY(write_target(cx, w->e, &next, w->target));
 	for (size_t i = 0; i < w->count; i++)
 		if (w->changes[i])
 			TRY(write_state(cx, &next, &w->edits[i]));
 	TRY(finish(cx, &next));
+	if (w->target.len)
+		next.target_field = w->target;
 	*w->e = next;
 	return OK;
 }
@@ -519,4 +572,49 @@ store_write(
 	struct work w = { .e = e, .edits = edits, .count = count };
 
 	return write(cx, &w, now_us);
+}
+
+status
+store_retarget(struct ctx *cx, struct environment *e, str field, int64_t now_us)
+{
+	struct work w = { .e = e, .target = field };
+
+	return str_eq(field, e->target_field) ? OK : write(cx, &w, now_us);
+}
+
+/* --- what is too old --- */
+
+struct sweep {
+	int64_t before_us, old;
+};
+
+static status
+count_old(struct ctx *cx, void *arg)
+{
+	struct sweep *s = arg;
+	struct number_row row;
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	s->before_us = now_us - STORE_PAST_US;
+	TRY(db_one(cx, SQL_STORE_OLD, number_row, &row, INT(s->before_us)));
+	s->old = row.number;
+	return OK;
+}
+
+static status
+forget_old(struct ctx *cx, void *arg)
+{
+	const struct sweep *s = arg;
+
+	return db_run(cx, SQL_STORE_FORGET, INT(s->before_us));
+}
+
+status
+store_sweep(struct ctx *cx)
+{
+	struct sweep s;
+
+	TRY(db_read(cx, count_old, &s));
+	return s.old ? tx_run(cx, forget_old, &s) : OK;
 }

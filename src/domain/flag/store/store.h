@@ -60,6 +60,10 @@ struct store_item {
 status store_find(struct ctx *cx, const struct environment *e, enum resource r, str key,
 	struct store_item *out) MUST_USE;
 
+/* The next ones behind the key `after`, at most so many, in the order of their keys. */
+status store_page(struct ctx *cx, const struct environment *e, enum resource r, str after, int64_t most,
+	struct store_item **out, size_t *out_count) MUST_USE;
+
 /* One change of a state: the whole entry as the document will have it, or NULL: no longer there. */
 struct store_edit {
 	enum resource resource;
@@ -85,5 +89,8 @@ store_overlay(struct ctx *cx, const struct json *doc, const struct store_edit *e
  */
 status store_write(struct ctx *cx, struct environment *e, const struct store_edit *edits, size_t count,
 	int64_t now_us) MUST_USE;
+
+/* Outside a transaction, without a caller: forgets states that ended more than STORE_PAST_US ago. Any time. */
+status store_sweep(struct ctx *cx) MUST_USE;
 
 #endif
