@@ -203,18 +203,30 @@ arena_cstr(struct arena *a, str s)
 }
 
 str
+arena_int(struct arena *a, int64_t n)
+{
+	char room[STR_INT_ROOM];
+
+	return arena_str(a, str_of_int(n, room));
+}
+
+str
 arena_vprintf(struct arena *a, const char *format, va_list args)
 {
+	char small[256]; /* what fits, and most does, is formatted only once */
 	va_list again;
 	int n;
 	char *p;
 
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, again);
+	n = vsnprintf(small, sizeof(small), format, again);
 	va_end(again);
 	CHECK(n >= 0);
 	p = take(a, (size_t)n + 1, 1);
-	CHECK(vsnprintf(p, (size_t)n + 1, format, args) == n);
+	if ((size_t)n < sizeof(small))
+		memcpy(p, small, (size_t)n + 1);
+	else
+		CHECK(vsnprintf(p, (size_t)n + 1, format, args) == n);
 	return (str){ p, (size_t)n };
 }
 

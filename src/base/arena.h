@@ -61,6 +61,7 @@ void *arena_try_array(struct arena *a, size_t n, size_t size);
 /* A copy of s, and printed text. Always terminated by a NUL that is not counted. Short text of our own
  * making. */
 str arena_str(struct arena *a, str s);
+str arena_int(struct arena *a, int64_t n); /* as "%PRId64", but quick */
 str arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 str arena_vprintf(struct arena *a, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 

@@ -59,17 +59,9 @@ buf_add(struct buf *b, str s)
 void
 buf_add_int(struct buf *b, int64_t n)
 {
-	char digits[24];
-	size_t at = sizeof(digits);
-	uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char room[STR_INT_ROOM];
 
-	do {
-		digits[--at] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left);
-	if (n < 0)
-		digits[--at] = '-';
-	buf_add(b, (str){ digits + at, sizeof(digits) - at });
+	buf_add(b, str_of_int(n, room));
 }
 
 void

@@ -47,20 +47,42 @@ clock_release(void)
 	atomic_store(&frozen_us, 0);
 }
 
+/* The years 0 to 9999, which is all that RFC 3339 has digits for. */
+#define FIRST_US INT64_C(-62167219200000000)
+#define LAST_US	 INT64_C(253402300799999999)
+
+/* The last digits of n. An answer has many times, and printf would take most of the time to print it. */
+static void
+put(char *at, size_t digits, int n)
+{
+	for (size_t i = digits; i > 0; i--, n /= 10)
+		at[i - 1] = (char)('0' + n % 10);
+}
+
 str
 clock_text(struct arena *a, int64_t us)
 {
-	int64_t sub = us % SECOND_US;
-	time_t seconds = (time_t)(us / SECOND_US);
+	char text[] = "YYYY-MM-DDThh:mm:ss.uuuuuuZ";
+	time_t seconds;
+	int64_t sub;
 	struct tm t;
 
+	us = us < FIRST_US ? FIRST_US : us > LAST_US ? LAST_US : us;
+	sub = us % SECOND_US;
+	seconds = (time_t)(us / SECOND_US);
 	if (sub < 0) {
 		sub += SECOND_US;
 		seconds--;
 	}
 	CHECK(gmtime_r(&seconds, &t) != NULL);
-	return arena_printf(a, "%04d-%02d-%02dT%02d:%02d:%02d.%06" PRId64 "Z", t.tm_year + 1900, t.tm_mon + 1,
-		t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, sub);
+	put(text, 4, t.tm_year + 1900);
+	put(text + 5, 2, t.tm_mon + 1);
+	put(text + 8, 2, t.tm_mday);
+	put(text + 11, 2, t.tm_hour);
+	put(text + 14, 2, t.tm_min);
+	put(text + 17, 2, t.tm_sec);
+	put(text + 20, 6, (int)sub);
+	return arena_str(a, str_of(text));
 }
 
 /* The next digits of s as a number in [least, most], then one of the bytes in after ("" takes none). */

@@ -21,7 +21,8 @@ int64_t clock_mono_us(void);
 void clock_freeze(int64_t now_us);
 void clock_release(void);
 
-/* "2026-11-15T22:51:44.123456Z" (RFC 3339, always UTC, always microseconds). */
+/* "2026-11-15T22:51:44.123456Z" (RFC 3339, always UTC, always microseconds). A time outside of its years
+ * 0 to 9999 is shown as the nearest of them. */
 str clock_text(struct arena *a, int64_t us);
 
 /*

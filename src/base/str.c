@@ -89,6 +89,21 @@ str_cut(str s, char c, str *out_head, str *out_tail)
 	return true;
 }
 
+str
+str_of_int(int64_t n, char room[STR_INT_ROOM])
+{
+	uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	size_t at = STR_INT_ROOM;
+
+	do {
+		room[--at] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left);
+	if (n < 0)
+		room[--at] = '-';
+	return (str){ room + at, STR_INT_ROOM - at };
+}
+
 bool
 str_to_int(str s, int64_t *out_n)
 {
@@ -143,11 +158,31 @@ str_utf8_sequence(str s)
 	return 0;
 }
 
+/* How many of the bytes are ASCII before the first that is not: eight at a time, since most text is. */
+static size_t
+ascii_run(const char *p, size_t len)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	while (i < len && (unsigned char)p[i] < 0x80)
+		i++;
+	return i;
+}
+
 bool
 str_is_utf8(str s)
 {
 	for (size_t i = 0; i < s.len;) {
-		size_t n = (unsigned char)s.ptr[i] < 0x80 ? 1 : str_utf8_sequence(str_skip(s, i));
+		size_t n = ascii_run(s.ptr + i, s.len - i);
+
+		if (!n)
+			n = str_utf8_sequence(str_skip(s, i));
 
 		if (n == 0)
 			return false;

@@ -49,6 +49,10 @@ bool str_cut(str s, char c, str *out_head, str *out_tail);
  */
 bool str_to_int(str s, int64_t *out_n);
 
+/* n in decimal digits, written into the room. */
+#define STR_INT_ROOM 24
+str str_of_int(int64_t n, char room[STR_INT_ROOM]);
+
 /* Is s valid UTF-8 (no overlong forms, no surrogates, at most U+10FFFF)? */
 bool str_is_utf8(str s);
 

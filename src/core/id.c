@@ -24,14 +24,27 @@ upper(int64_t us)
 	return (t / 1000) << 16 | UINT64_C(7) << 12 | (t % 1000) * 4096 / 1000;
 }
 
+/* The last hexadecimal digits of n. */
+static void
+put(char *at, size_t digits, uint64_t n)
+{
+	for (size_t i = digits; i > 0; i--, n >>= 4)
+		at[i - 1] = "0123456789abcdef"[n & 15];
+}
+
 /* The lower half: the variant and 62 bits. */
 static str
 print(struct arena *a, uint64_t high, uint64_t low)
 {
+	char text[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
 	low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
-	return arena_printf(a, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32),
-		(unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff), (unsigned)(low >> 48),
-		(unsigned long long)(low & 0xffffffffffff));
+	put(text, 8, high >> 32);
+	put(text + 9, 4, high >> 16);
+	put(text + 14, 4, high);
+	put(text + 19, 4, low >> 48);
+	put(text + 24, 12, low);
+	return arena_str(a, str_of(text));
 }
 
 static uint64_t

@@ -4,7 +4,9 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/scoped.h"
+#include "base/hash/sha256.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -180,30 +182,30 @@ keys_create(struct ctx *cx, const char *path, struct keys *out)
 /* --- using --- */
 
 static void
-add_hashed(crypto_hash_sha256_state *all, const char *name, const unsigned char secret[32])
+add_hashed(struct sha256 *all, const char *name, const unsigned char secret[32])
 {
-	crypto_hash_sha256_state one;
-	unsigned char hash[32];
+	unsigned char hash[SHA256_BYTES];
+	struct sha256 one;
 
-	crypto_hash_sha256_init(&one);
-	crypto_hash_sha256_update(&one, (const unsigned char *)name, strlen(name));
-	crypto_hash_sha256_update(&one, secret, 32);
-	crypto_hash_sha256_final(&one, hash);
-	crypto_hash_sha256_update(all, hash, sizeof(hash));
+	sha256_init(&one);
+	sha256_add(&one, str_of(name));
+	sha256_add(&one, (str){ (const char *)secret, 32 });
+	sha256_done(&one, hash);
+	sha256_add(all, (str){ (const char *)hash, sizeof(hash) });
 }
 
 str
 keys_fingerprint(struct arena *a, const struct keys *k)
 {
-	crypto_hash_sha256_state all;
-	unsigned char hash[32];
+	unsigned char hash[SHA256_BYTES];
+	struct sha256 all;
 	char hex[17];
 
-	crypto_hash_sha256_init(&all);
+	sha256_init(&all);
 	add_hashed(&all, "mac", k->mac);
 	add_hashed(&all, "seal", k->seal);
-	crypto_hash_sha256_update(&all, k->sign_public, sizeof(k->sign_public));
-	crypto_hash_sha256_final(&all, hash);
+	sha256_add(&all, (str){ (const char *)k->sign_public, sizeof(k->sign_public) });
+	sha256_done(&all, hash);
 	(void)sodium_bin2hex(hex, sizeof(hex), hash, 8);
 	return arena_str(a, str_of(hex));
 }
@@ -211,18 +213,14 @@ keys_fingerprint(struct arena *a, const struct keys *k)
 void
 keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32])
 {
-	crypto_auth_hmacsha256_state state;
+	struct hmac h;
 
-	crypto_auth_hmacsha256_init(&state, k->mac, sizeof(k->mac));
+	hmac_init(&h, k->mac);
 	for (size_t i = 0; i < count; i++) {
-		unsigned char length[8];
+		uint64_t length = htole64((uint64_t)parts[i].len);
 
-		for (size_t b = 0; b < 8; b++)
-			length[b] = (unsigned char)((uint64_t)parts[i].len >> (8 * b));
-		crypto_auth_hmacsha256_update(&state, length, sizeof(length));
-		if (parts[i].len)
-			crypto_auth_hmacsha256_update(
-				&state, (const unsigned char *)parts[i].ptr, parts[i].len);
+		hmac_add(&h, (str){ (const char *)&length, sizeof(length) });
+		hmac_add(&h, parts[i]);
 	}
-	crypto_auth_hmacsha256_final(&state, out);
+	hmac_done(&h, out);
 }

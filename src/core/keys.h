@@ -28,8 +28,7 @@ status keys_create(struct ctx *cx, const char *path, struct keys *out) MUST_USE;
 /* First 16 hex digits of SHA-256 over all public and hashed secret parts: same file, same fingerprint. */
 str keys_fingerprint(struct arena *a, const struct keys *k);
 
-/* HMAC-SHA-256 (libsodium crypto_auth_hmacsha256) over length-prefixed parts: no two lists give the same
- * input. */
+/* HMAC-SHA-256 over length-prefixed parts: no two lists give the same input. */
 void keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32]);
 
 #endif

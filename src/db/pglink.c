@@ -196,7 +196,7 @@ hear(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sin
 
 	switch (PQresultStatus(r)) {
 	case PGRES_COMMAND_OK:
-		(void)snprintf(l->tag, sizeof(l->tag), "%s", PQcmdStatus(r));
+		l->committed = strcmp(PQcmdStatus(r), "COMMIT") == 0;
 		break;
 	case PGRES_SINGLE_TUPLE:
 	case PGRES_TUPLES_OK:
@@ -382,13 +382,13 @@ status
 pglink_commit(struct ctx *cx, struct pglink *l)
 {
 	l->warned = false;
-	l->tag[0] = 0;
+	l->committed = false;
 	TRY(pglink_queue(cx, l, PG_COMMIT));
 
 	/* From here on the server may have heard it. */
 	status s = exchange(cx, l, NULL, NULL);
 
-	if (!l->warned && strcmp(l->tag, "COMMIT") == 0)
+	if (!l->warned && l->committed)
 		return OK;
 	/* A WARNING: committed here, but perhaps not on the standby that would take over. */
 	if (l->lost || l->warned) {
@@ -405,18 +405,12 @@ pglink_commit(struct ctx *cx, struct pglink *l)
 
 /* --- statements --- */
 
-static void
-name_of(const struct sql *s, char name[16])
-{
-	(void)snprintf(name, 16, "s%u", (unsigned)s->index);
-}
-
 static bool
 send_prepare(struct pglink *l, const struct sql *s)
 {
-	char name[16];
+	char *name = l->statements[s->index].name;
 
-	name_of(s, name);
+	(void)snprintf(name, sizeof(l->statements[s->index].name), "s%u", (unsigned)s->index);
 	return PQsendPrepare(l->conn, name, s->postgres, 0, NULL) && PQsendDescribePrepared(l->conn, name);
 }
 
@@ -517,7 +511,7 @@ pglink_prepare(struct ctx *cx, struct pglink *l)
 struct binding {
 	const char *values[LIMIT_DB_PARAMS];
 	int lengths[LIMIT_DB_PARAMS], formats[LIMIT_DB_PARAMS];
-	char digits[LIMIT_DB_PARAMS][24];
+	char digits[LIMIT_DB_PARAMS][STR_INT_ROOM + 1]; /* and a NUL */
 };
 
 /*
@@ -533,8 +527,8 @@ bind_one(struct binding *b, int i, enum pgkind kind, const struct db_value *v)
 		b->formats[i] = 0;
 		return true;
 	case DB_INT:
-		(void)snprintf(b->digits[i], sizeof(b->digits[i]), "%" PRId64, v->number);
-		b->values[i] = b->digits[i];
+		b->digits[i][STR_INT_ROOM] = 0;
+		b->values[i] = str_of_int(v->number, b->digits[i]).ptr;
 		b->formats[i] = 0;
 		return kind == PGKIND_INT || kind == PGKIND_BOOL;
 	case DB_TEXT:
@@ -553,7 +547,6 @@ send(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_valu
 {
 	struct pgstatement *st = &l->statements[s->index];
 	struct binding b;
-	char name[16];
 
 	TRY(usable(cx, l));
 	if (!st->prepared)
@@ -563,8 +556,7 @@ send(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_valu
 			return fail(
 				cx, E_INTERNAL, "%s: parameter %d is given as another type", s->name, i + 1);
 	}
-	name_of(s, name);
-	if (!PQsendQueryPrepared(l->conn, name, s->params, b.values, b.lengths, b.formats, 1))
+	if (!PQsendQueryPrepared(l->conn, st->name, s->params, b.values, b.lengths, b.formats, 1))
 		return lose(cx, l);
 	return OK;
 }

@@ -33,6 +33,7 @@ enum pgkind { PGKIND_NONE, PGKIND_INT, PGKIND_BOOL, PGKIND_TEXT, PGKIND_BYTES, P
 
 struct pgstatement {
 	bool prepared;
+	char name[11];			/* the server knows it by */
 	uint8_t param[LIMIT_DB_PARAMS]; /* enum pgkind */
 };
 
@@ -68,7 +69,7 @@ struct pglink {
 	bool contention; /* a serialization failure or a deadlock since this was last cleared */
 	bool stale;	 /* what is prepared here no longer fits the schema */
 	bool warned;	 /* the server sent a WARNING since this was last cleared */
-	char tag[16];	 /* the last command's: "COMMIT" */
+	bool committed;	 /* the last command's tag was "COMMIT" */
 	struct pgstatement *statements; /* by sql->index */
 };
 

@@ -2,7 +2,7 @@
 /* files: a table of static files, each with an ETag made of its content. */
 #include "http/http.h"
 
-#include "base/check.h"
+#include "base/hash/sha256.h"
 #include "http/server.h"
 
 #include <sodium.h>
@@ -28,10 +28,10 @@ compare(const void *a, const void *b)
 static str
 make_etag(struct arena *a, str body)
 {
-	unsigned char hash[crypto_hash_sha256_BYTES];
+	unsigned char hash[SHA256_BYTES];
 	char hex[2 * 16 + 1];
 
-	CHECK(crypto_hash_sha256(hash, (const unsigned char *)body.ptr, body.len) == 0);
+	sha256_of(body, hash);
 	(void)sodium_bin2hex(hex, sizeof(hex), hash, 16);
 	return arena_printf(a, "\"%s\"", hex);
 }

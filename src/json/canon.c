@@ -3,13 +3,13 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/hash/sha256.h"
 #include "json/number.h"
 #include "json/out.h"
 #include "json/pointer.h"
 
 #include <float.h>
 #include <math.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -337,13 +337,9 @@ canon_text(struct ctx *cx, const struct json *doc, str *out_text)
 status
 canon_hash(struct ctx *cx, const struct json *doc, str *out_hex)
 {
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	char *hex = arena_alloc(cx->arena, CANON_HASH_HEX + 1);
 	str text;
 
 	TRY(canon_text(cx, doc, &text));
-	(void)crypto_hash_sha256(hash, (const unsigned char *)text.ptr, text.len);
-	(void)sodium_bin2hex(hex, CANON_HASH_HEX + 1, hash, sizeof(hash));
-	*out_hex = (str){ hex, CANON_HASH_HEX };
+	*out_hex = sha256_hex(cx->arena, text);
 	return OK;
 }

@@ -195,7 +195,7 @@ json_new_int(struct arena *a, int64_t n)
 {
 	struct json *value = new_value(a, JSON_NUMBER);
 
-	value->text = arena_printf(a, "%" PRId64, n);
+	value->text = arena_int(a, n);
 	return value;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/hash/sha256.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -44,15 +45,15 @@ base64_bytes(str text, unsigned char *out, size_t count)
 static void
 key_id(str name, const unsigned char public_key[32], unsigned char out[KEY_ID])
 {
-	const unsigned char between[2] = { '\n', ED25519 };
-	crypto_hash_sha256_state s;
-	unsigned char hash[32];
+	const char between[2] = { '\n', ED25519 };
+	unsigned char hash[SHA256_BYTES];
+	struct sha256 s;
 
-	crypto_hash_sha256_init(&s);
-	crypto_hash_sha256_update(&s, (const unsigned char *)name.ptr, name.len);
-	crypto_hash_sha256_update(&s, between, sizeof(between));
-	crypto_hash_sha256_update(&s, public_key, 32);
-	crypto_hash_sha256_final(&s, hash);
+	sha256_init(&s);
+	sha256_add(&s, name);
+	sha256_add(&s, (str){ between, sizeof(between) });
+	sha256_add(&s, (str){ (const char *)public_key, 32 });
+	sha256_done(&s, hash);
 	memcpy(out, hash, KEY_ID);
 }
 

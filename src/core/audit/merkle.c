@@ -2,31 +2,29 @@
 #include "core/audit/merkle.h"
 
 #include "base/check.h"
-
-#include <sodium.h>
+#include "base/hash/sha256.h"
 
 /* --- hashes --- */
 
 void
 merkle_leaf(str data, struct merkle_hash *out)
 {
-	crypto_hash_sha256_state s;
+	struct sha256 s;
 
-	crypto_hash_sha256_init(&s);
-	crypto_hash_sha256_update(&s, (const unsigned char *)"\x00", 1);
-	if (data.len)
-		crypto_hash_sha256_update(&s, (const unsigned char *)data.ptr, data.len);
-	crypto_hash_sha256_final(&s, out->bytes);
+	sha256_init(&s);
+	sha256_add(&s, (str){ "\x00", 1 });
+	sha256_add(&s, data);
+	sha256_done(&s, out->bytes);
 }
 
 void
 merkle_node(const struct merkle_hash *left, const struct merkle_hash *right, struct merkle_hash *out)
 {
-	unsigned char both[1 + 2 * MERKLE_HASH] = { 1 };
+	char both[1 + 2 * MERKLE_HASH] = { 1 };
 
 	memcpy(both + 1, left->bytes, MERKLE_HASH);
 	memcpy(both + 1 + MERKLE_HASH, right->bytes, MERKLE_HASH);
-	crypto_hash_sha256(out->bytes, both, sizeof(both));
+	sha256_of((str){ both, sizeof(both) }, out->bytes);
 }
 
 bool
@@ -68,7 +66,7 @@ merkle_root(const struct merkle_edge *e, struct merkle_hash *out)
 	struct merkle_hash hash;
 
 	if (i == 0) {
-		crypto_hash_sha256(out->bytes, (const unsigned char *)"", 0);
+		sha256_of(STR(""), out->bytes);
 		return;
 	}
 	hash = e->roots[--i];

@@ -100,10 +100,12 @@ tree_lock(struct ctx *cx, str org_id, struct tree_head *out)
 status
 tree_advance(struct ctx *cx, str org_id, const struct tree_head *from, const struct tree_head *to)
 {
+	struct merkle_hash root;
 	int64_t moved;
 
+	merkle_root(&to->edge, &root);
 	TRY(db_run_count(cx, SQL_AUDIT_HEAD_ADVANCE, &moved, TEXT(org_id), INT(to->size),
-		BLOB(bytes(&to->root, 1)), BLOB(bytes(to->edge.roots, merkle_edge_count(to->edge.size))),
+		BLOB(bytes(&root, 1)), BLOB(bytes(to->edge.roots, merkle_edge_count(to->edge.size))),
 		INT(from->size), BLOB(bytes(&from->root, 1))));
 	if (moved != 1)
 		return fail(cx, E_CONFLICT, "the audit log was sealed by somebody else at the same time");
@@ -129,7 +131,6 @@ tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *row)
 		TRY(db_later(cx, SQL_AUDIT_NODE_ADD, TEXT(row->org_id), INT(done[i].last_leaf),
 			INT(done[i].level), BLOB(bytes(&done[i].hash, 1))));
 	head->size++;
-	merkle_root(&head->edge, &head->root);
 	return OK;
 }
 

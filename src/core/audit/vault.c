@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/hash/sha256.h"
 #include "core/keys.h"
 #include "db/db.h"
 #include "json/canon.h"
@@ -149,17 +150,17 @@ struct values {
 static str
 salted(struct arena *a, str salt, const char *name, str value)
 {
-	crypto_hash_sha256_state s;
-	unsigned char hash[32];
-	char hex[65];
+	unsigned char hash[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
+	struct sha256 s;
 
 	if (!value.len)
 		return (str){ NULL, 0 };
-	crypto_hash_sha256_init(&s);
-	crypto_hash_sha256_update(&s, bytes_of(salt), salt.len);
-	crypto_hash_sha256_update(&s, (const unsigned char *)name, strlen(name) + 1); /* with its NUL */
-	crypto_hash_sha256_update(&s, bytes_of(value), value.len);
-	crypto_hash_sha256_final(&s, hash);
+	sha256_init(&s);
+	sha256_add(&s, salt);
+	sha256_add(&s, (str){ name, strlen(name) + 1 }); /* with its NUL */
+	sha256_add(&s, value);
+	sha256_done(&s, hash);
 	return arena_str(a, str_of(sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash))));
 }
 

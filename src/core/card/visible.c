@@ -130,6 +130,22 @@ watch(struct reading *r, uint32_t c)
 		r->found |= VISIBLE_PADDING;
 }
 
+/* Most text is: printable ASCII in one script, without long gaps. Then it is shown as it is. */
+static bool
+is_plain(str text)
+{
+	size_t spaces = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		spaces = c == ' ' ? spaces + 1 : 0;
+		if (c < ' ' || c > '~' || spaces > SPACES)
+			return false;
+	}
+	return text.len <= LIMIT_JSON_BYTES;
+}
+
 static str
 show(struct arena *a, str text, bool one_line, unsigned *found)
 {
@@ -137,6 +153,8 @@ show(struct arena *a, str text, bool one_line, unsigned *found)
 	struct buf b;
 	str out;
 
+	if (is_plain(text))
+		return text;
 	buf_init(&b, a, LIMIT_JSON_BYTES);
 	for (size_t i = 0; i < text.len;) {
 		size_t n = str_utf8_sequence(str_skip(text, i));

@@ -3,11 +3,11 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/hash/sha256.h"
 #include "core/ident/rule.h"
 #include "json/bind.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdlib.h>
 
 #define MODEL_NAME 64u
@@ -48,18 +48,14 @@ str
 tool_model_name(struct arena *a, const struct tool *t)
 {
 	str name = str_of(t->name);
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	char hex[2 * sizeof(hash) + 1];
 	char *text = arena_alloc(a, MODEL_NAME + 1);
 
 	for (size_t i = 0; i < name.len && i < MODEL_NAME; i++)
 		text[i] = name.ptr[i] == '.' ? '_' : name.ptr[i];
 	if (name.len <= MODEL_NAME)
 		return (str){ text, name.len };
-	(void)crypto_hash_sha256(hash, (const unsigned char *)name.ptr, name.len);
-	(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
 	text[MODEL_NAME - MODEL_HASH - 1] = '_';
-	memcpy(text + MODEL_NAME - MODEL_HASH, hex, MODEL_HASH);
+	memcpy(text + MODEL_NAME - MODEL_HASH, sha256_hex(a, name).ptr, MODEL_HASH);
 	return (str){ text, MODEL_NAME };
 }
 

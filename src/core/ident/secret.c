@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/hash/sha256.h"
 
 #include <sodium.h>
 
@@ -88,12 +89,7 @@ secret_valid(str secret)
 str
 secret_hash(struct arena *a, str secret)
 {
-	unsigned char hash[crypto_hash_sha256_BYTES];
-	char *hex = arena_alloc(a, 2 * sizeof(hash) + 1);
-
-	(void)crypto_hash_sha256(hash, (const unsigned char *)secret.ptr, secret.len);
-	(void)sodium_bin2hex(hex, 2 * sizeof(hash) + 1, hash, sizeof(hash));
-	return (str){ hex, 2 * sizeof(hash) };
+	return sha256_hex(a, secret);
 }
 
 str

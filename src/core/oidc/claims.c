@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/hash/sha256.h"
 #include "core/oidc/jwt.h"
-
-#include <sodium.h>
 
 static str
 text_of(const struct json *object, str key)
@@ -87,12 +86,11 @@ check_times(struct ctx *cx, const struct json *token, int64_t now_us)
 static status
 check_access_token(struct ctx *cx, const struct json *token, str access_token)
 {
-	unsigned char hash[crypto_hash_sha256_BYTES];
+	unsigned char hash[SHA256_BYTES];
 
 	if (!json_get(token, STR("at_hash")))
 		return OK;
-	(void)crypto_hash_sha256(
-		hash, (const unsigned char *)(access_token.len ? access_token.ptr : ""), access_token.len);
+	sha256_of(access_token, hash);
 	if (!str_eq(text_of(token, STR("at_hash")),
 		    base64url(cx->arena, (str){ (const char *)hash, sizeof(hash) / 2 })))
 		return fail(cx, E_INVALID, "it belongs to another access token (at_hash)");

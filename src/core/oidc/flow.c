@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/hash/sha256.h"
 #include "core/ident/secret.h"
 #include "core/keys.h"
 #include "core/oidc/jwt.h"
@@ -118,9 +119,9 @@ flow_open(struct ctx *cx, str sealed, str about, str state, int64_t now_us, stru
 str
 flow_challenge(struct ctx *cx, const struct flow *f)
 {
-	unsigned char hash[crypto_hash_sha256_BYTES];
+	unsigned char hash[SHA256_BYTES];
 
-	(void)crypto_hash_sha256(hash, (const unsigned char *)f->verifier.ptr, f->verifier.len);
+	sha256_of(f->verifier, hash);
 	return base64url(cx->arena, (str){ (const char *)hash, sizeof(hash) });
 }
 

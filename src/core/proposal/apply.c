@@ -19,10 +19,9 @@
 struct applying {
 	struct proposal p;
 	const struct tool *tool;
-	struct caller proposer;	      /* as they are now */
-	struct json *payload, *shown; /* the card */
+	struct caller proposer; /* as they are now */
+	struct json *payload;
 	struct handler_run run;
-	struct tally tally;
 	bool production; /* its environment is, as it is now */
 	int64_t now_us;
 };
@@ -120,14 +119,16 @@ check_proposer(struct ctx *cx, struct applying *a)
 static status
 check_votes(struct ctx *cx, struct applying *a)
 {
+	struct tally *tally = arena_alloc(cx->arena, sizeof(*tally));
 	struct policy_rules rules;
 
 	TRY(policy_rules_load(cx, a->p.org_id, &rules));
 	if (rules.version != a->p.policy_version)
 		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
-	TRY(tally_count(cx, &a->p, &a->tally));
-	if (!a->tally.enough)
-		return fail(cx, E_APPROVAL, "%.*s", STR_ARG(a->tally.missing));
+	TRY(tally_count(cx, &a->p, tally));
+	a->p.tally = tally;
+	if (!tally->enough)
+		return fail(cx, E_APPROVAL, "%.*s", STR_ARG(tally->missing));
 	/* a right that came back completes the votes without another one being cast */
 	if (a->p.state == PROPOSAL_PENDING)
 		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
@@ -179,14 +180,13 @@ execute(struct ctx *cx, void *arg)
 	if (a->p.tool_version != a->tool->version)
 		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
 	TRY(json_parse(cx, a->p.payload, &a->payload));
-	TRY(json_parse(cx, a->p.card, &a->shown));
 	TRY(gate_check_input(cx, a->tool, a->payload));
 	a->run = (struct handler_run){ .tool = a->tool,
 		.call = { .input = a->payload,
 			.id = a->p.minted_id,
 			.now_us = a->p.minted_at,
 			.actor_id = a->p.proposer_id,
-			.seen_version = card_version(a->shown) } };
+			.seen_version = card_version(a->p.card_read) } };
 	if (a->tool->effect == OP_READ)
 		return read_as_proposer(cx, a);
 	s = handler_run(cx, &a->run);
@@ -194,7 +194,7 @@ execute(struct ctx *cx, void *arg)
 		return fail(
 			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));
 	TRY(s);
-	TRY(card_again(cx, a->shown, a->payload, &a->run.result, &now));
+	TRY(card_again(cx, a->p.card_read, a->payload, &a->run.result, &now));
 	if (!str_eq(now.view_hash, a->p.view_hash))
 		return fail(cx, E_DRIFT, "what would happen is no longer what was shown; propose again");
 	return OK;
@@ -224,9 +224,9 @@ approvers(struct ctx *cx, const struct applying *a, str *out)
 {
 	struct json *list = json_new_array(cx->arena);
 
-	for (size_t i = 0; i < a->tally.count; i++)
-		if (a->tally.votes[i].counts)
-			json_add_item(list, json_new_string(cx->arena, a->tally.votes[i].person_id));
+	for (size_t i = 0; i < a->p.tally->count; i++)
+		if (a->p.tally->votes[i].counts)
+			json_add_item(list, json_new_string(cx->arena, a->p.tally->votes[i].person_id));
 	return json_text(cx, list, out);
 }
 

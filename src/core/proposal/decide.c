@@ -134,8 +134,8 @@ check_missing(struct ctx *cx, const struct proposal *p)
 status
 proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 {
+	struct tally *t = arena_alloc(cx->arena, sizeof(*t));
 	struct proposal p;
-	struct tally t;
 	struct vote v;
 
 	TRY(find(cx, id, &p));
@@ -144,10 +144,11 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 	TRY(cast(cx, &p, view_hash, "approved", (str){ 0 }, &v));
 	if (FAULT_FAILS(vote_after_store))
 		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
-	TRY(tally_count(cx, &p, &t));
-	if (p.state == PROPOSAL_PENDING && t.enough)
+	TRY(tally_count(cx, &p, t));
+	p.tally = t;
+	if (p.state == PROPOSAL_PENDING && t->enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
-	if (p.state == PROPOSAL_APPROVED && !t.enough)
+	if (p.state == PROPOSAL_APPROVED && !t->enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_RECOUNT));
 	if (FAULT_FAILS(vote_after_step))
 		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");

@@ -34,6 +34,8 @@ struct propose_in {
 	str again_of; /* the proposal whose payload it is, proposed again; or empty */
 };
 
+struct tally;
+
 /* A proposal as it is stored. Text in the arena. */
 struct proposal {
 	str id, org_id, tool_call_id;
@@ -61,8 +63,10 @@ struct proposal {
 	str reveal; /* JSON: a secret that applying made, for who applied; not stored */
 	int64_t applied_version;
 	str mac;
-	bool at_once; /* the tool is direct, and policy asks nobody (TL-5); not stored */
-	bool fresh;   /* made in this transaction: nobody can have voted yet */
+	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
+	bool fresh;		      /* made in this transaction: nobody can have voted yet */
+	const struct json *card_read; /* the card, parsed; NULL: not yet (row_card) */
+	const struct tally *tally;    /* the votes as this transaction has counted them; NULL: it has not */
 };
 
 extern const struct op proposal_ops[];

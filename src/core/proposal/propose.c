@@ -178,6 +178,7 @@ make_card(struct ctx *cx, struct making *m)
 	TRY(tally_approvers(cx, m->p.org_id, &m->decision, &asked.approvers));
 	TRY(card_make(cx, &asked, seen, &m->card));
 	m->p.card = m->card.text;
+	TRY(row_card(cx, &m->p, &m->p.card_read));
 	m->p.view_hash = m->card.view_hash;
 	m->p.summary = m->card.summary;
 	m->p.risk = str_of(risk_name(m->decision.risk));

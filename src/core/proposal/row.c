@@ -78,25 +78,20 @@ mac_of(struct ctx *cx, const str *parts, size_t count)
 	return hex(cx->arena, mac);
 }
 
-static str
-number(struct ctx *cx, int64_t n)
-{
-	return arena_printf(cx->arena, "%" PRId64, n);
-}
-
 /* Everything that decides what may happen, and what did. */
 static str
 seal(struct ctx *cx, const struct proposal *p)
 {
 	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
-		number(cx, p->tool_version), p->effect, p->proposer_id, p->proposer_kind, p->delegator_id,
-		p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id, p->resource_type,
-		p->resource_key, number(cx, p->votes_needed), number(cx, p->four_eyes),
-		number(cx, p->policy_version), p->request_hash, p->salt, p->minted_id, p->tool_call_id,
-		p->transport, p->summary, p->provenance, p->idempotency_key, number(cx, p->minted_at),
-		number(cx, p->created_at), number(cx, p->expires_at), p->applier_id, p->applied_audit_id,
-		number(cx, p->applied_version), secret_hash(cx->arena, p->result),
-		secret_hash(cx->arena, p->error), number(cx, p->resolved_at) };
+		arena_int(cx->arena, p->tool_version), p->effect, p->proposer_id, p->proposer_kind,
+		p->delegator_id, p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id,
+		p->resource_type, p->resource_key, arena_int(cx->arena, p->votes_needed),
+		arena_int(cx->arena, p->four_eyes), arena_int(cx->arena, p->policy_version), p->request_hash,
+		p->salt, p->minted_id, p->tool_call_id, p->transport, p->summary, p->provenance,
+		p->idempotency_key, arena_int(cx->arena, p->minted_at), arena_int(cx->arena, p->created_at),
+		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
+		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
+		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
 
 	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
 }
@@ -120,6 +115,20 @@ verify(struct ctx *cx, struct proposal *p)
 }
 
 status
+row_card(struct ctx *cx, const struct proposal *p, const struct json **out)
+{
+	struct json *card;
+
+	if (p->card_read) {
+		*out = p->card_read;
+		return OK;
+	}
+	TRY(json_parse(cx, p->card, &card));
+	*out = card;
+	return OK;
+}
+
+status
 row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 {
 	struct proposal p = { 0 };
@@ -130,6 +139,7 @@ row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 	TRY(s);
 	p.org_id = org_id;
 	TRY(verify(cx, &p));
+	TRY(row_card(cx, &p, &p.card_read));
 	*out = p;
 	return OK;
 }
@@ -298,7 +308,7 @@ static str
 seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 {
 	str parts[] = { STR("vote"), p->org_id, p->id, v->person_id, v->decision, v->reason, v->view_hash,
-		number(cx, v->via_token), number(cx, v->voted_at) };
+		arena_int(cx->arena, v->via_token), arena_int(cx->arena, v->voted_at) };
 
 	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
 }

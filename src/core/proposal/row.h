@@ -15,6 +15,9 @@
 status row_lock(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_USE;
 
 /* Inside tx_run or db_read, without a lock: to show, never to decide. Same errors. */
+/* The card, parsed. */
+status row_card(struct ctx *cx, const struct proposal *p, const struct json **out) MUST_USE;
+
 status row_get(struct ctx *cx, str org_id, str id, struct proposal *out) MUST_USE;
 
 /* A page of them, newest first, before the id `before` (empty: from the newest); empty filters do not filter.

@@ -35,10 +35,9 @@ tally_approvers(struct ctx *cx, str org_id, const struct policy_decision *d, str
 static status
 read_groups(struct ctx *cx, const struct proposal *p, struct tally *t)
 {
-	struct json *card;
-	const struct json *list;
+	const struct json *card, *list;
 
-	TRY(json_parse(cx, p->card, &card));
+	TRY(row_card(cx, p, &card));
 	list = json_get(card, STR("approvers"));
 	t->groups = arena_alloc(cx->arena, (POLICY_GROUPS + 1) * sizeof(*t->groups));
 	if (!list || list->count > POLICY_GROUPS)

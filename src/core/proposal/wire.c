@@ -431,19 +431,23 @@ out_groups(const struct tally *t, struct json_out *o)
 static status
 out_approvals(struct ctx *cx, const struct proposal *p, struct json_out *o)
 {
-	struct tally t;
+	const struct tally *t = p->tally;
+	struct tally now;
 
-	TRY(tally_count(cx, p, &t));
+	if (!t) {
+		TRY(tally_count(cx, p, &now));
+		t = &now;
+	}
 	json_out_object(o, "approvals");
 	json_out_int(o, "needed", p->votes_needed);
-	json_out_int(o, "valid", t.valid);
+	json_out_int(o, "valid", t->valid);
 	json_out_bool(o, "fourEyes", p->four_eyes);
-	out_groups(&t, o);
-	if (t.missing.len && !proposal_is_final(p->state))
-		json_out_str(o, "missing", t.missing);
+	out_groups(t, o);
+	if (t->missing.len && !proposal_is_final(p->state))
+		json_out_str(o, "missing", t->missing);
 	json_out_array(o, "votes");
-	for (size_t i = 0; i < t.count; i++)
-		out_vote(&t.votes[i], o);
+	for (size_t i = 0; i < t->count; i++)
+		out_vote(&t->votes[i], o);
 	json_out_end(o);
 	json_out_end(o);
 	return OK;
@@ -555,10 +559,9 @@ out_change(const struct ctx *cx, const struct proposal *p, const struct json *ca
 status
 wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o)
 {
-	const struct json *diff;
-	struct json *card;
+	const struct json *card, *diff;
 
-	TRY(json_parse(cx, p->card, &card));
+	TRY(row_card(cx, p, &card));
 	TRY(out_common(cx, p, card, token.len > 0, o)); /* only who asks has the token */
 	json_out_str(o, "toolCallId", p->tool_call_id);
 	if (token.len)
@@ -582,13 +585,13 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 status
 wire_short(struct ctx *cx, const struct proposal *p, struct json_out *o)
 {
-	struct json *card;
+	const struct json *card;
 
 	if (str_eq(p->state_name, STR("tampered"))) {
 		json_out_str(o, "proposalId", p->id);
 		json_out_str(o, "status", p->state_name);
 		return OK;
 	}
-	TRY(json_parse(cx, p->card, &card));
+	TRY(row_card(cx, p, &card));
 	return out_common(cx, p, card, false, o);
 }

@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/scoped.h"
+#include "base/hash/sha256.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -349,6 +351,8 @@ tests_drive_the_clock(void **state)
 	assert_str(clock_text(&u.arena, 0), "1970-01-01T00:00:00.000000Z");
 	assert_str(clock_text(&u.arena, -1), "1969-12-31T23:59:59.999999Z");
 	assert_str(clock_text(&u.arena, INT64_C(2147483648000001)), "2038-01-19T03:14:08.000001Z");
+	assert_str(clock_text(&u.arena, INT64_MAX), "9999-12-31T23:59:59.999999Z");
+	assert_str(clock_text(&u.arena, INT64_MIN), "0000-01-01T00:00:00.000000Z");
 }
 
 /* What clock_text writes is read back; RFC 3339 allows more, and nothing else is a time. */
@@ -392,6 +396,56 @@ times_are_read_as_rfc_3339(void **state)
 		assert_false(clock_parse(str_of(wrong[i]), &us));
 	assert_false(clock_parse((str){ "2026-01-01\0000:00:00Z", 20 }, &us));
 	assert_int_equal(us, 7);
+}
+
+/* FIPS 180-4, and RFC 4231's second test with its key filled up to our length, which HMAC does anyway. */
+static void
+hashes_are_those_of_the_standards(void **state)
+{
+	UNIT(u);
+	unsigned char key[SHA256_BYTES] = "Jefe", mac[SHA256_BYTES];
+	struct hmac h;
+	char hex[SHA256_HEX + 1];
+
+	(void)state;
+	assert_str(sha256_hex(&u.arena, STR("abc")),
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_str(sha256_hex(&u.arena, (str){ NULL, 0 }),
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	hmac_init(&h, key);
+	hmac_add(&h, STR("what do ya want for nothing?"));
+	hmac_done(&h, mac);
+	assert_str(str_of(sodium_bin2hex(hex, sizeof(hex), mac, sizeof(mac))),
+		"5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+/* Around the ends of blocks, and as libsodium has it. */
+static void
+a_hash_of_pieces_is_that_of_the_whole(void **state)
+{
+	unsigned char key[SHA256_BYTES], text[300], ours[SHA256_BYTES], theirs[SHA256_BYTES];
+
+	(void)state;
+	random_bytes(key, sizeof(key));
+	random_bytes(text, sizeof(text));
+	for (size_t len = 0; len < sizeof(text); len++) {
+		struct sha256 s;
+		struct hmac h;
+
+		sha256_init(&s);
+		hmac_init(&h, key);
+		for (size_t at = 0, n; at < len; at += n) {
+			n = len - at < 7 + at ? len - at : 7 + at;
+			sha256_add(&s, (str){ (const char *)text + at, n });
+			hmac_add(&h, (str){ (const char *)text + at, n });
+		}
+		sha256_done(&s, ours);
+		crypto_hash_sha256(theirs, text, len);
+		assert_memory_equal(ours, theirs, sizeof(ours));
+		hmac_done(&h, ours);
+		crypto_auth_hmacsha256(theirs, text, len, key);
+		assert_memory_equal(ours, theirs, sizeof(ours));
+	}
 }
 
 static void
@@ -646,6 +700,8 @@ main(void)
 		cmocka_unit_test(tests_drive_the_clock),
 		cmocka_unit_test(times_are_read_as_rfc_3339),
 		cmocka_unit_test(seeded_randomness_repeats_and_real_one_does_not),
+		cmocka_unit_test(hashes_are_those_of_the_standards),
+		cmocka_unit_test(a_hash_of_pieces_is_that_of_the_whole),
 		cmocka_unit_test(an_event_is_one_line_whatever_is_in_it),
 		cmocka_unit_test(a_token_in_a_path_is_starred_out),
 		cmocka_unit_test(events_below_the_level_are_dropped),
