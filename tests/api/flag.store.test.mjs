@@ -376,14 +376,33 @@ test('approval_required: a gate, or the token’s own wish, sends changes to a p
 	await refused(put('flags', 'a', state, { env, who: careful }), 409, 'approval_required', /token.*set_rules_flag/);
 	await refused(careful.patch(`/api/v1/projects/${own.id}/flags/a`, { description: 'x' }), 409, 'approval_required', /update_flag_metadata/);
 	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: true }));
-	await refused(put('flags', 'a', state, { env }), 409, 'approval_required', /environment staging.*set_rules_flag/);
-	await refused(put('configs', 'b', state, { env }), 409, 'approval_required', /set_rules_config/);
-	await refused(put('segments', 'c', { rules: [], allowList: [], denyList: [] }, { env }), 409, 'approval_required', /set_rules_segment/);
-	await refused(admin.post(`/api/v1/projects/${own.id}/flags`, { key: 'd', type: 'boolean', defaultValue: true }), 409, 'approval_required', /create_flag/);
-	await refused(admin.delete(`/api/v1/projects/${own.id}/segments/c`), 409, 'approval_required', /delete_segment/);
-	await refused(admin.patch(`/api/v1/projects/${own.id}/configs/b`, { jsonSchema: {} }), 409, 'approval_required', /update_config_metadata/);
+	const robot = await ok(admin.post('/api/v1/agents', { name: 'Maintainer' }));
+	const agent = await token({ principalId: robot.id, level: 'maintainer' });
+	const stopped = async (who) => {
+		await refused(put('flags', 'a', state, { env, who }), 409, 'approval_required', /environment staging.*set_rules_flag/);
+		await refused(put('configs', 'b', state, { env, who }), 409, 'approval_required', /set_rules_config/);
+		await refused(put('segments', 'c', { rules: [], allowList: [], denyList: [] }, { env, who }), 409, 'approval_required', /set_rules_segment/);
+		await refused(who.post(`/api/v1/projects/${own.id}/flags`, { key: 'd', type: 'boolean', defaultValue: true }), 409, 'approval_required', /create_flag/);
+		await refused(who.delete(`/api/v1/projects/${own.id}/segments/c`), 409, 'approval_required', /delete_segment/);
+		await refused(who.patch(`/api/v1/projects/${own.id}/configs/b`, { jsonSchema: {} }), 409, 'approval_required', /update_config_metadata/);
+	};
+	await stopped(agent);
+	// a person has agreed by asking, unless policy wants somebody else: then the gate is one for them, too (decision 12)
+	const settings = await ok(admin.get('/api/v1/settings'));
+	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, fourEyes: true } }));
+	await stopped(admin);
+	await ok(admin.put('/api/v1/settings', { policy: settings.policy }));
+	const team = await ok(admin.post('/api/v1/teams', { name: 'Flag owners', members: [(await ok(admin.get('/api/v1/me'))).id] }));
+	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, groups: [{ teamId: team.id, votes: 1 }] } }));
+	await stopped(admin);
+	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: false }));
+	await stopped(agent); // a team is asked where there is no gate
+	await ok(admin.put('/api/v1/settings', { policy: settings.policy }));
+	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: true }));
 	assert.equal((await ok(admin.patch(`/api/v1/projects/${own.id}/configs/b`, { description: 'changes no answer' }))).description, 'changes no answer');
 	assert.equal(await version(env), 4);
+	await ok(put('flags', 'a', state, { env }));
+	assert.equal(await version(env), 5, 'the person’s own');
 });
 
 test('FL-1 another tenant’s rows are 404, never 403, and are in no list', async () => {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "domain/flag/store/direct.h"
 
+#include "core/gate/settings.h"
+#include "core/gate/tool.h"
 #include "core/ident/caller.h"
 
 static str
@@ -51,13 +53,49 @@ wanted_by_token(struct ctx *cx, const char *kind)
 	return fail(cx, E_APPROVAL, "what this token asks for needs approval; propose it: %s", kind);
 }
 
+/* The tool that proposes the same. */
+static const struct tool *
+tool_of(struct ctx *cx, const char *kind)
+{
+	const struct tool *t = tool_of_kind(cx->tools, str_of(kind));
+
+	return t ? t : tool_find(cx->tools, arena_printf(cx->arena, "flag.%s", kind));
+}
+
+/*
+ * Does somebody else have a say? A team that policy names always; a gate where agents write, and where
+ * policy wants more than the agreement of the person who writes (docs/decisions/0012).
+ */
+static status
+others_are_asked(struct ctx *cx, const struct environment *e, const char *kind, bool *out)
+{
+	bool person = cx->caller->kind == PRINCIPAL_USER;
+	struct policy_facts facts = { .tool = tool_of(cx, kind),
+		.principal = cx->caller->kind,
+		.production = e->production,
+		.environment_gate = e->approval_gate,
+		.in_environment = true,
+		.has_verb = true,
+		.schema_known = true };
+	struct policy_decision d;
+	struct policy_rules rules;
+
+	TRY(policy_rules_of(cx, cx->caller, &rules));
+	policy_decide(&rules, &facts, &d);
+	*out = d.group_count > 0 || (e->approval_gate && !(person && d.votes == 0));
+	return OK;
+}
+
 status
 direct_may_write(struct ctx *cx, const struct environment *e, enum resource r, enum verb verb, str key,
 	const char *kind)
 {
+	bool asked;
+
 	TRY(may(cx, e, r, verb, key, kind));
 	TRY(wanted_by_token(cx, kind));
-	if (e->approval_gate)
+	TRY(others_are_asked(cx, e, kind, &asked));
+	if (asked)
 		return fail(cx, E_APPROVAL, "changes in the environment %.*s need approval; propose it: %s",
 			STR_ARG(e->slug), kind);
 	return OK;

@@ -21,7 +21,7 @@ status direct_in_scope(struct ctx *cx, const struct environment *e, str key) MUS
  *
  * E_FORBIDDEN  the rule flag.<resource>.<verb> is missing
  * E_SCOPE      as above
- * E_APPROVAL   the token, or the environment, wants somebody to agree first
+ * E_APPROVAL   somebody else has to agree first: the token, the environment or policy says so
  */
 status direct_may_write(struct ctx *cx, const struct environment *e, enum resource r, enum verb verb, str key,
 	const char *kind) MUST_USE;
