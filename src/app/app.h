@@ -21,6 +21,7 @@ struct event_hub;
 struct feed;
 struct http_server;
 struct live;
+struct ofrep;
 struct oidc;
 struct recall;
 struct registry;
@@ -46,6 +47,7 @@ struct app {
 	struct oidc *oidc;	  /* the identity provider, or NULL */
 	struct recall *recall;	  /* who asked a moment ago */
 	struct live *live;	  /* compiled rulesets */
+	struct ofrep *ofrep;	  /* OpenFeature's way in */
 };
 
 /* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */

@@ -29,6 +29,7 @@
 #include "db/db.h"
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
+#include "face/ofrep/ofrep.h"
 #include "face/rest/feed.h"
 #include "face/rest/rest.h"
 #include "http/http.h"
@@ -131,6 +132,16 @@ answered(const struct http_exchange *x, int64_t duration_us)
 	log_answer(x, duration_us);
 }
 
+/* Before a handler: in the words of the face whose path it is. */
+static void
+refuse(struct http_exchange *x, status s)
+{
+	if (ofrep_owns(x))
+		ofrep_refuse(x, s);
+	else
+		rest_refuse(x, s);
+}
+
 /* --- start --- */
 
 /* Each connection is a file; the soft limit that shells give is for programs that have few. */
@@ -190,7 +201,7 @@ listen_on(struct ctx *cx)
 		.tls_key = c->tls_key.len ? arena_cstr(cx->arena, c->tls_key) : NULL,
 		.drain_seconds = (int)c->drain_seconds,
 		.base = &app->base,
-		.refuse = rest_refuse,
+		.refuse = refuse,
 		.done = answered,
 	};
 
@@ -200,10 +211,13 @@ listen_on(struct ctx *cx)
 		.events = app->events,
 		.oidc = app->oidc,
 		.public_url = c->public_url };
-	TRY(rest_routes(cx, app_ops, PAGE_ROUTES, &routes, &count));
+	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + OFREP_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
 	count += PAGE_ROUTES;
+	app->ofrep = ofrep_new();
+	ofrep_routes(app->ofrep, routes + count);
+	count += OFREP_ROUTES;
 	figures_init(&app->figures, cx->arena, routes, count);
 	return http_server_new(cx, &o, routes, count, &app->server);
 }
@@ -277,6 +291,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
 	app->base.live = app->live;
+	ofrep_start(app->ofrep, &app->base);
 	app->sweeper = sweeper_start(&(struct sweeper_options){ .db = app->db,
 		.keys = cx->keys,
 		.tools = app->tools,
@@ -300,7 +315,8 @@ serve_on(struct ctx *cx)
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
 	sweeper_stop(app->sweeper);
-	feed_stop(app->feed); /* before the server: it holds streams */
+	feed_stop(app->feed); /* before the server: they hold streams */
+	ofrep_stop(app->ofrep);
 	http_server_free(app->server);
 	live_free(app->live);
 	recall_free(app->recall);
@@ -338,6 +354,7 @@ serve(struct ctx *cx)
 	s = listen_on(cx);
 	if (s == OK)
 		s = serve_on(cx);
+	ofrep_free(app->ofrep);
 	oidc_free(app->oidc);
 	event_hub_free(app->events);
 	registry_free(app->tools);

@@ -170,16 +170,20 @@
 #define LIMIT_SPOT_CHECKS      50u	   /* contexts that one names; more is what the reservoir is for */
 
 /* --- rulesets that are live --- */
-#define LIMIT_LIVE_LAG_US	INT64_C(1000000) /* how old a ruleset may be that another server changed */
-#define LIMIT_LIVE_ENVIRONMENTS 1000u		 /* loaded at once; each is looked after twice a second */
-#define LIMIT_LIVE_BYTES	(512u * MIB)	 /* of them all; the least recently used one goes first */
-#define LIMIT_PEEK_KEYS		50u		 /* evaluated on the event loop; more is a worker's ... */
-#define LIMIT_PEEK_WEIGHT	20000u		 /* ... and so is heavier (ruleset_weight): 0.2 ms */
-#define LIMIT_EVALUATE_KEYS	1000u		 /* named one by one; who wants more asks for all */
-#define LIMIT_SPOT_CHECKS	50u		 /* contexts of one preview (FL-4) */
-#define LIMIT_PREVIEW_ENTRIES	1000u		 /* flags, configs and segments of one hypothetical ruleset */
-#define LIMIT_HISTORY_VERSIONS	100u		 /* compiled for one answer ... */
-#define LIMIT_HISTORY_BYTES	(256u * MIB)	 /* ... and how large they are in all: about two seconds */
+#define LIMIT_LIVE_LAG_US	INT64_C(1000000)  /* how old a ruleset may be that another server changed */
+#define LIMIT_LIVE_ENVIRONMENTS 1000u		  /* loaded at once; each is looked after twice a second */
+#define LIMIT_LIVE_BYTES	(512u * MIB)	  /* of them all; the least recently used one goes first */
+#define LIMIT_PEEK_KEYS		50u		  /* evaluated on the event loop; more is a worker's ... */
+#define LIMIT_PEEK_WEIGHT	20000u		  /* ... and so is heavier (ruleset_weight): 0.2 ms */
+#define LIMIT_OFREP_STREAMS	4000u		  /* of one server: a page that is open is one */
+#define LIMIT_OFREP_CHECK_US	INT64_C(10000000) /* how often who follows is looked at, besides with news */
+#define LIMIT_OFREP_TICKET_US                                                                                \
+	INT64_C(1800000000)		    /* the address of a stream is good for one or two of these */
+#define LIMIT_EVALUATE_KEYS    1000u	    /* named one by one; who wants more asks for all */
+#define LIMIT_SPOT_CHECKS      50u	    /* contexts of one preview (FL-4) */
+#define LIMIT_PREVIEW_ENTRIES  1000u	    /* flags, configs and segments of one hypothetical ruleset */
+#define LIMIT_HISTORY_VERSIONS 100u	    /* compiled for one answer ... */
+#define LIMIT_HISTORY_BYTES    (256u * MIB) /* ... and how large they are in all: about two seconds */
 
 /* --- text --- */
 #define LIMIT_RULE		200u /* an access rule; the longest of ours has 60 */

@@ -226,17 +226,12 @@ read_token(struct ctx *cx, const struct token_row *rows, size_t count, struct ca
 	return OK;
 }
 
+/* The same, for one that is still good, and used from there. */
 static status
-by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+read_good_token(struct ctx *cx, const struct token_row *rows, size_t count, str peer, struct caller *out)
 {
-	struct token_row *rows;
-	size_t count;
 	int64_t now_us;
 
-	if (!secret_valid(c->bearer))
-		return stranger(cx);
-	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
-		TEXT(secret_hash(cx->arena, c->bearer))));
 	if (!count)
 		return stranger(cx);
 	TRY(tx_now_us(cx, &now_us));
@@ -244,10 +239,38 @@ by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 		rows->delegator_disabled_at)
 		return stranger(cx);
 	TRY(read_token(cx, rows, count, out));
-	if (!caller_may_come_from(out, c->peer))
+	if (!caller_may_come_from(out, peer))
 		return stranger(cx);
 	out->may_vote = out->kind == PRINCIPAL_USER && out->vote_until > now_us;
+	return OK;
+}
+
+static status
+by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+{
+	struct token_row *rows;
+	size_t count;
+
+	if (!secret_valid(c->bearer))
+		return stranger(cx);
+	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
+		TEXT(secret_hash(cx->arena, c->bearer))));
+	TRY(read_good_token(cx, rows, count, c->peer, out));
 	out->transport = c->transport;
+	return OK;
+}
+
+status
+caller_still(struct ctx *cx, str org_id, str token_id, str peer, struct caller *out)
+{
+	struct token_row *rows;
+	size_t count;
+
+	TRY(db_all(
+		cx, SQL_CALLER_AGAIN, token_row, sizeof(*rows), &rows, &count, TEXT(org_id), TEXT(token_id)));
+	TRY(read_good_token(cx, rows, count, peer, out));
+	out->may_vote = false;
+	out->transport = "";
 	return OK;
 }
 
@@ -470,8 +493,8 @@ caller_require(struct ctx *cx, const struct caller *c, const char *what, const c
 }
 
 status
-caller_require_in(struct ctx *cx, const struct caller *c, const char *what, const char *const *needed,
-	bool production)
+caller_require_in(
+	struct ctx *cx, const struct caller *c, const char *what, const char *const *needed, bool production)
 {
 	struct buf missing;
 

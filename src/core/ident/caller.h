@@ -93,6 +93,12 @@ status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) M
  */
 status caller_again(struct ctx *cx, str org_id, str principal_id, str token_id, struct caller *out) MUST_USE;
 
+/*
+ * The same for a token that must still be good and may come from this address: for what somebody began with it
+ * and goes on with (streams). Inside tx_run or db_read. E_UNAUTHENTICATED  it is not
+ */
+status caller_still(struct ctx *cx, str org_id, str token_id, str peer, struct caller *out) MUST_USE;
+
 /* Outside a transaction: writes down that the session is in use. A failure costs nothing but time. */
 void caller_touch(struct ctx *cx, const struct caller *c);
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "base/scoped.h"
 
 #include <sodium.h>
@@ -10,12 +11,13 @@
 #include <stdlib.h>
 
 #define SETS 1024u
+#define KEY  crypto_shorthash_siphashx24_BYTES
 #define WAYS 4u /* callers of one set: so that two busy ones seldom push each other out */
 
 /* A caller and who uses it: the table counts as one user. */
 struct kept {
 	struct caller caller; /* first: what users hold; its texts follow this struct */
-	unsigned char key[crypto_hash_sha256_BYTES];
+	unsigned char key[KEY];
 	int64_t at_us;
 	bool renewing; /* somebody has been sent to the database */
 	atomic_uint users;
@@ -29,6 +31,7 @@ struct rate {
 };
 
 struct recall {
+	unsigned char secret[crypto_shorthash_siphashx24_KEYBYTES]; /* of the hash: constant */
 	pthread_mutex_t lock;
 	uint64_t changes;
 	int64_t per_second;
@@ -43,6 +46,7 @@ recall_new(int64_t per_second)
 
 	CHECK(r != NULL);
 	r->per_second = per_second;
+	random_bytes(r->secret, sizeof(r->secret));
 	CHECK(pthread_mutex_init(&r->lock, NULL) == 0);
 	return r;
 }
@@ -140,10 +144,13 @@ new_kept(const struct caller *caller)
 
 /* --- the table --- */
 
+/* 128 bits under a secret of this process: a tenth of the time of the hash that is stored, and nobody who does not
+ * know the secret finds two tokens that share one. */
 static void
-make_key(str bearer, unsigned char key[crypto_hash_sha256_BYTES])
+make_key(const struct recall *r, str bearer, unsigned char key[KEY])
 {
-	CHECK(crypto_hash_sha256(key, (const unsigned char *)bearer.ptr, bearer.len) == 0);
+	CHECK(crypto_shorthash_siphashx24(key, (const unsigned char *)bearer.ptr, bearer.len, r->secret) ==
+		0);
 }
 
 /* Where the key is in the table, or where it would go: an empty place, or that of the oldest. */
@@ -191,7 +198,7 @@ recall_keep(struct recall *r, struct recall_mark m, const struct credential *c, 
 		return;
 	k = new_kept(caller);
 	k->at_us = m.at_us;
-	make_key(c->bearer, k->key);
+	make_key(r, c->bearer, k->key);
 	drop(put(r, m.changes, k));
 }
 
@@ -218,12 +225,12 @@ get(struct recall *r, const unsigned char *key)
 const struct caller *
 recall_find(struct recall *r, const struct credential *c)
 {
-	unsigned char key[crypto_hash_sha256_BYTES];
+	unsigned char key[KEY];
 	struct kept *k;
 
 	if (!c->bearer.len)
 		return NULL;
-	make_key(c->bearer, key);
+	make_key(r, c->bearer, key);
 	k = get(r, key);
 	if (!k)
 		return NULL;

@@ -27,35 +27,66 @@ cookie(str header, str name)
 	return (str){ 0 };
 }
 
+/* The headers that say who it is; of several of a name the first counts, as everywhere. */
+struct said {
+	str authorization, cookie, csrf, site, origin, host;
+};
+
+static void
+take(struct said *s, const struct http_header *h)
+{
+	static const struct {
+		str name;
+		size_t offset;
+	} wanted[] = {
+#define WANTED(text, member) { { text, sizeof(text) - 1 }, offsetof(struct said, member) }
+		WANTED("Authorization", authorization),
+		WANTED("Cookie", cookie),
+		WANTED("X-CSRF-Token", csrf),
+		WANTED("Sec-Fetch-Site", site),
+		WANTED("Origin", origin),
+		WANTED("Host", host),
+#undef WANTED
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		str *to = (str *)(void *)((char *)s + wanted[i].offset);
+
+		if (!to->ptr && h->name.len == wanted[i].name.len && str_eq_nocase(h->name, wanted[i].name))
+			*to = h->value;
+	}
+}
+
 /* Does the browser say that the page which asks is one of ours? Without any word from it: no. */
 static bool
-same_origin(const struct http_exchange *x)
+same_origin(const struct http_exchange *x, const struct said *s)
 {
-	str site = http_header(x, STR("Sec-Fetch-Site")), origin = http_header(x, STR("Origin"));
 	str scheme = x->req.tls ? STR("https://") : STR("http://");
 
-	if (site.len)
-		return str_eq(site, STR("same-origin"));
+	if (s->site.len)
+		return str_eq(s->site, STR("same-origin"));
 	if (x->cx->public_url.len &&
-		str_eq(origin, x->cx->public_url)) /* behind a proxy Host may be another */
+		str_eq(s->origin, x->cx->public_url)) /* behind a proxy Host may be another */
 		return true;
-	return str_starts(origin, scheme) &&
-	       str_eq(str_skip(origin, scheme.len), http_header(x, STR("Host")));
+	return str_starts(s->origin, scheme) && str_eq(str_skip(s->origin, scheme.len), s->host);
 }
 
 const struct credential *
 credential_of(const struct http_exchange *x)
 {
 	struct credential *c = ARENA_NEW(x->cx->arena, struct credential);
+	struct said s = { 0 };
 
+	for (size_t i = 0; i < x->req.header_count; i++)
+		take(&s, &x->req.headers[i]);
 	*c = (struct credential){
-		.bearer = bearer(http_header(x, STR("Authorization"))),
-		.session = cookie(http_header(x, STR("Cookie")), STR(SESSION_COOKIE)),
-		.csrf = http_header(x, STR("X-CSRF-Token")),
-		.flow = cookie(http_header(x, STR("Cookie")), STR(OIDC_COOKIE)),
+		.bearer = bearer(s.authorization),
+		.session = cookie(s.cookie, STR(SESSION_COOKIE)),
+		.csrf = s.csrf,
+		.flow = cookie(s.cookie, STR(OIDC_COOKIE)),
 		.peer = x->req.peer,
 		.transport = "rest",
-		.same_origin = same_origin(x),
+		.same_origin = same_origin(x, &s),
 		.safe_method = x->req.method == HTTP_GET_ || x->req.method == HTTP_HEAD_,
 	};
 	return c;

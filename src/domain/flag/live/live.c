@@ -428,6 +428,16 @@ on_event(void *arg, const struct event *event)
 		e->marks++;
 }
 
+void
+live_expect(struct live *l, str org_id, str environment_id, int64_t version)
+{
+	scoped_lock held = lock(&l->lock);
+	struct entry *e = *find(l, org_id, environment_id);
+
+	if (e && e->now && e->now->pub.version < version)
+		e->marks++;
+}
+
 /* What the watcher looks after: entries, pinned, and the version each had. */
 struct watched {
 	struct entry *entry;

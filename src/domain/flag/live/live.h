@@ -45,6 +45,9 @@ const struct live_ruleset *live_peek(struct live *l, str org_id, str environment
 status live_take(struct ctx *cx, str org_id, str environment_id, const struct live_ruleset **out) MUST_USE;
 void live_release(const struct live_ruleset *r); /* NULL is fine */
 
+/* Somebody has seen this version, perhaps from another server: what is older here is looked at again. */
+void live_expect(struct live *l, str org_id, str environment_id, int64_t version);
+
 /* One round of the watcher, in cx, outside a transaction. For it and for tests. */
 status live_watch(struct ctx *cx) MUST_USE;
 

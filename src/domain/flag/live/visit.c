@@ -6,11 +6,24 @@
 #include "db/db.h"
 #include "domain/flag/live/live.h"
 
+static str
+only_environment(const struct caller *c)
+{
+	return !c->scope.all_environments && c->scope.environment_count == 1 ? c->scope.environments[0]
+									     : (str){ NULL, 0 };
+}
+
 status
 visit_begin(struct ctx *cx, str environment_id, struct visit *out)
 {
 	struct environment e;
 
+	if (!environment_id.len)
+		environment_id = only_environment(cx->caller);
+	if (!environment_id.len)
+		return fail(cx, E_BAD_REQUEST,
+			"your token is not for exactly one environment, so the address has to name it: "
+			"/api/v1/envs/{id}/...");
 	TRY(environment_get(cx, environment_id, &e));
 	if (!caller_may_in(cx->caller, STR(VISIT_RULE), e.production))
 		return fail(cx, E_FORBIDDEN, "Forbidden: evaluate (missing permission: " VISIT_RULE ")");
@@ -25,7 +38,10 @@ visit_begin(struct ctx *cx, str environment_id, struct visit *out)
 static bool
 may_peek(const struct caller *c, str environment_id)
 {
-	return caller_may_in(c, STR(VISIT_RULE), true) && caller_may_in(c, STR(VISIT_RULE), false) &&
+	bool same = !c->scope.production_verbs || c->scope.production_verbs == c->scope.verbs;
+
+	return caller_may_in(c, STR(VISIT_RULE), true) &&
+	       (same || caller_may_in(c, STR(VISIT_RULE), false)) &&
 	       caller_in_scope(c, environment_id, STR(""));
 }
 
@@ -34,8 +50,9 @@ visit_peek(struct ctx *cx, str environment_id, const struct caller **out_caller,
 	const struct live_ruleset **out_live)
 {
 	const struct caller *c = cx->recall && cx->live ? recall_find(cx->recall, cx->credential) : NULL;
+	str id = c && !environment_id.len ? only_environment(c) : environment_id;
 	const struct live_ruleset *live =
-		c && may_peek(c, environment_id) ? live_peek(cx->live, c->org_id, environment_id) : NULL;
+		c && id.len && may_peek(c, id) ? live_peek(cx->live, c->org_id, id) : NULL;
 
 	if (!live) {
 		recall_release(c);

@@ -19,6 +19,9 @@ struct visit {
 };
 
 /*
+ * Everywhere here an empty environment_id means the one environment that the token is for: E_BAD_REQUEST where it is
+ * for none or several.
+ *
  * On the event loop: memory only. Both are to be given back (visit_end). Who answers counts it (recall_count).
  *
  * E_BUSY  somebody has to ask the database
