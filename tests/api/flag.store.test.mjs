@@ -208,6 +208,8 @@ test('FL-1 flag_change: a description is no new version, and a newer ETag', asyn
 	assert.equal(now.json.description, 'Ours.');
 	assert.equal(now.headers.get('etag'), changed.headers.get('etag'));
 	await refused(change({ description: 'x' }, read.headers.get('etag')), 412, 'precondition_failed');
+	await ok(change({ description: 'Ours.' }, changed.headers.get('etag')));
+	assert.equal((await admin.get(`${flags()}/described`)).headers.get('etag'), changed.headers.get('etag'), 'the same again changes nothing');
 	assert.equal((await ok(change({ description: '' }))).description, '');
 	await refused(change({ description: 'x'.repeat(5000) }), 400, 'invalid_request', /description/);
 	await refused(change({ type: 'string' }), 400, 'invalid_request', /type/);
@@ -249,6 +251,8 @@ test('FL-1 config_create, config_get, config_list, config_state_put, config_chan
 	assert.deepEqual((await ok(admin.patch(path, { jsonSchema: { maximum: 9 }, description: 'of days' }))).jsonSchema, { maximum: 9 });
 	assert.deepEqual([await version(staging), await version(live)], was.map((v) => v + 1));
 	assert.equal((await ok(admin.get(`/api/v1/envs/${live.id}/configs/limit`))).jsonSchema.maximum, 9);
+	await ok(admin.patch(path, { jsonSchema: { maximum: 9.0 } }));
+	assert.deepEqual([await version(staging), await version(live)], was.map((v) => v + 1), 'the same again is no version');
 	assert.equal((await ok(admin.patch(path, { jsonSchema: null }))).jsonSchema, null);
 	await ok(put('configs', 'limit', { defaultValue: 800, rules: [] }));
 	await ok(admin.delete(path));
@@ -403,6 +407,8 @@ test('approval_required: a gate, or the token’s own wish, sends changes to a p
 	assert.equal(await version(env), 4);
 	await ok(put('flags', 'a', state, { env }));
 	assert.equal(await version(env), 5, 'the person’s own');
+	const tools = new Set((await ok(admin.get('/api/v1/tools'))).tools.map((tool) => tool.name));
+	for (const kind of ['flag', 'config', 'segment'].flatMap((r) => [`set_rules_${r}`, `create_${r}`, `update_${r}_metadata`, `delete_${r}`])) assert.ok(tools.has(`flag.${kind}`), `what a refusal names is a tool: flag.${kind}`);
 });
 
 test('FL-1 another tenant’s rows are 404, never 403, and are in no list', async () => {
@@ -525,5 +531,9 @@ test('FL-3 a circle through three segments is refused by name, and nothing is wr
 	assert.deepEqual(paths(body), ['']);
 	await refused(put('segments', 'c2', { rules: [{ if: { $segment: 'c3' } }], allowList: [], denyList: [] }), 400, 'invalid_request', /circle: /);
 	assert.equal(await version(), was);
+	await ok(newSegment('z1'));
+	await ok(newSegment('b1', { rules: [{ if: { $segment: 'z1' } }] }));
+	const elsewhere = await refused(put('segments', 'z1', { rules: [{ if: { $segment: 'b1' } }], allowList: [], denyList: [] }), 400, 'invalid_request', /^\/segments\/b1 .*b1 -> z1 -> b1/);
+	assert.deepEqual(paths(elsewhere), [''], 'found from the other end, it is still this body that is wrong');
 	assert.equal((await refused(newSegment('self', { rules: [{ if: { $segment: 'self' } }] }), 400, 'invalid_request', /self -> self/)).fields.length, 1);
 });

@@ -2,6 +2,8 @@
 /* The store of flags, configs and segments: rows, versions, and what is refused (FL-1, FL-3). */
 #include "tests/unit/domain/store_world.h"
 
+#include "domain/flag/store/impl.h"
+
 #include "domain/flag/store/store.sql.h"
 
 #define EMPTY "{\"targetField\":\"userId\",\"flags\":{},\"configs\":{},\"segments\":{}}"
@@ -408,6 +410,38 @@ a_schema_is_one_version_and_all_states_fit_it(void **state)
 	assert_int_equal(environment_now(w, w->first.production_id).version, 4);
 }
 
+/* --- more than one page --- */
+
+#define MANY 2100
+
+static status
+put_many_tx(struct ctx *cx, void *arg)
+{
+	struct world *w = arg;
+	struct store_edit *edits = arena_alloc(cx->arena, MANY * sizeof(*edits));
+	struct environment e;
+
+	TRY(environment_lock(cx, w->first.staging_id, &e));
+	for (int i = 0; i < MANY; i++)
+		edits[i] = (struct store_edit){ RESOURCE_FLAG, arena_printf(cx->arena, "f%d", i),
+			parse(w, "{\"type\":\"boolean\",\"defaultValue\":true,\"rules\":[]}") };
+	return store_put(cx, &e, edits, MANY, 1);
+}
+
+static void
+thousands_are_one_version_and_read_page_by_page(void **state)
+{
+	struct world *w = *state;
+	struct reading r = { .environment_id = w->first.staging_id, .version = 2 };
+
+	assert_status(tx_run(&w->cx, put_many_tx, w), OK);
+	assert_status(db_read(&w->cx, read_tx, &r), OK);
+	assert_int_equal(json_get(r.doc, STR("flags"))->count, MANY);
+	r.version = 0;
+	assert_status(db_read(&w->cx, read_tx, &r), OK);
+	assert_int_equal(json_get(r.doc, STR("flags"))->count, MANY);
+}
+
 /* --- what is too old --- */
 
 struct number_row {
@@ -534,6 +568,7 @@ main(void)
 		ON_WORLD(a_new_version_is_news_and_a_refusal_is_none),
 		ON_WORLD(a_description_is_no_version_but_a_newer_etag),
 		ON_WORLD(a_schema_is_one_version_and_all_states_fit_it),
+		ON_WORLD(thousands_are_one_version_and_read_page_by_page),
 		ON_WORLD(states_of_100_days_ago_are_forgotten_and_versions_are_not),
 		ON_WORLD(the_target_field_is_part_of_every_version),
 	};

@@ -40,7 +40,8 @@ may(struct ctx *cx, const struct environment *e, enum resource r, enum verb verb
 
 	if (!caller_may_in(cx->caller, rule, e->production))
 		return fail(cx, E_FORBIDDEN,
-			"Forbidden: changing the environment %.*s (missing permission: %.*s); propose it: %s",
+			"Forbidden: changing the environment %.*s (missing permission: %.*s); propose it: "
+			"flag.%s",
 			STR_ARG(e->slug), STR_ARG(rule), kind);
 	return direct_in_scope(cx, e, key);
 }
@@ -50,7 +51,7 @@ wanted_by_token(struct ctx *cx, const char *kind)
 {
 	if (!cx->caller->approval_required)
 		return OK;
-	return fail(cx, E_APPROVAL, "what this token asks for needs approval; propose it: %s", kind);
+	return fail(cx, E_APPROVAL, "what this token asks for needs approval; propose it: flag.%s", kind);
 }
 
 /* The tool that proposes the same. */
@@ -86,28 +87,35 @@ others_are_asked(struct ctx *cx, const struct environment *e, const char *kind, 
 	return OK;
 }
 
+static status
+wanted_by_environment(struct ctx *cx, const struct environment *e, const char *kind)
+{
+	bool asked;
+
+	TRY(others_are_asked(cx, e, kind, &asked));
+	if (!asked)
+		return OK;
+	return fail(cx, E_APPROVAL, "changes in the environment %.*s need approval; propose it: flag.%s",
+		STR_ARG(e->slug), kind);
+}
+
 status
 direct_may_write(struct ctx *cx, const struct environment *e, enum resource r, enum verb verb, str key,
 	const char *kind)
 {
-	bool asked;
-
 	TRY(may(cx, e, r, verb, key, kind));
 	TRY(wanted_by_token(cx, kind));
-	TRY(others_are_asked(cx, e, kind, &asked));
-	if (asked)
-		return fail(cx, E_APPROVAL, "changes in the environment %.*s need approval; propose it: %s",
-			STR_ARG(e->slug), kind);
-	return OK;
+	return wanted_by_environment(cx, e, kind);
 }
 
 status
 direct_may_write_all(struct ctx *cx, const struct project *p, enum resource r, enum verb verb, str key,
 	const char *kind, bool gate)
 {
-	TRY(wanted_by_token(cx, kind));
 	for (size_t i = 0; i < p->environment_count; i++)
-		TRY(gate ? direct_may_write(cx, &p->environments[i], r, verb, key, kind)
-			 : may(cx, &p->environments[i], r, verb, key, kind));
+		TRY(may(cx, &p->environments[i], r, verb, key, kind));
+	TRY(wanted_by_token(cx, kind));
+	for (size_t i = 0; gate && i < p->environment_count; i++)
+		TRY(wanted_by_environment(cx, &p->environments[i], kind));
 	return OK;
 }

@@ -17,7 +17,7 @@ status direct_may_read(struct ctx *cx, const struct environment *e, enum resourc
 status direct_in_scope(struct ctx *cx, const struct environment *e, str key) MUST_USE;
 
 /*
- * kind: the proposal that does the same ("set_rules_flag").
+ * kind: the proposal that does the same ("set_rules_flag"); the tool flag.<kind>, which the sentence names.
  *
  * E_FORBIDDEN  the rule flag.<resource>.<verb> is missing
  * E_SCOPE      as above

@@ -182,6 +182,8 @@ item_describe(
 			cx, E_INVALID, "the description has more than %zu bytes", (size_t)LIMIT_FLAG_TEXT);
 	}
 	TRY(item_get(cx, p, r, key, &item));
+	if (str_eq(description, item.description))
+		return OK;
 	return db_run(cx, SQL_IDENTITY_DESCRIBE, TEXT(cx->caller->org_id), TEXT(p->id),
 		TEXT(resource_space(r)), TEXT(key), TEXT(description), INT(later(p, &item, now_us)));
 }
@@ -209,6 +211,8 @@ item_reschema(struct ctx *cx, struct project *p, str key, const struct json *sch
 	str text;
 
 	TRY(item_get(cx, p, RESOURCE_CONFIG, key, &item));
+	if (schema && item.schema ? json_equal(schema, item.schema) : schema == item.schema)
+		return OK;
 	TRY(schema_text(cx, schema, &text));
 	for (size_t i = 0; i < p->environment_count; i++)
 		TRY(put_schema(cx, &p->environments[i], key, schema, now_us));

@@ -43,7 +43,7 @@ status item_delete(struct ctx *cx, struct project *p, enum resource r, str key, 
 status
 item_get(struct ctx *cx, const struct project *p, enum resource r, str key, struct store_item *out) MUST_USE;
 
-/* E_NOT_FOUND; E_INVALID  longer than LIMIT_FLAG_TEXT */
+/* What is the same as before changes nothing, here and below. E_NOT_FOUND; E_INVALID  longer than LIMIT_FLAG_TEXT */
 status item_describe(struct ctx *cx, const struct project *p, enum resource r, str key, str description,
 	int64_t now_us) MUST_USE;
 
