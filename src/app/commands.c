@@ -341,6 +341,29 @@ const struct cli_command commands[] = {
 		.flags = apply_flags,
 		.where = IN_CLIENT,
 		.run = run_apply },
+	{ .name = "export",
+		.summary = "Write an environment to a file.",
+		.doc = "The flags, configs and segments of an environment as one JSON file that git can "
+		       "diff: "
+		       "the same environment gives the same bytes.",
+		.examples = "export --env production --out flags.json\tas it is now",
+		.flags = export_flags,
+		.where = IN_CLIENT,
+		.run = run_export },
+	{ .name = "import",
+		.arguments = " FILE|-",
+		.max_arguments = 1,
+		.summary = "Ask for an environment to become what a file says.",
+		.doc = "Makes a proposal of a file: of `export`, of flagd, or of Unleash. What the file says "
+		       "and "
+		       "Countersign cannot is said on standard error, item by item; then nothing is asked "
+		       "for, "
+		       "unless --skip-unsupported leaves these items out.",
+		.examples = "import --env staging flags.json\twhat export wrote\n"
+			    "import --format unleash --print features.json\tlook at what it would become",
+		.flags = import_flags,
+		.where = IN_CLIENT,
+		.run = run_import },
 	{ .name = "version",
 		.summary = "Say which version this is.",
 		.doc = "Prints the version; with --json also the compiler and whether fault points are "

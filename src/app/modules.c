@@ -11,6 +11,7 @@
 #include "core/proposal/proposal.h"
 #include "domain/access/access.h"
 #include "domain/flag/change/change.h"
+#include "domain/flag/exchange/export_ops.h"
 #include "domain/flag/live/evaluate_ops.h"
 #include "domain/flag/store/ops.h"
 #include "domain/flag/store/store.h"
@@ -45,6 +46,7 @@ const struct op *const app_ops[] = {
 	team_ops,
 	settings_ops,
 	evaluate_ops,
+	exchange_ops,
 	NULL,
 };
 
@@ -53,6 +55,7 @@ const struct tool *const app_tools[] = {
 	access_token_tools,
 	change_tools,
 	change_small_tools,
+	change_import_tools,
 	change_promote_tools,
 	change_read_tools,
 	note_tools,

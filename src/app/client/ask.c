@@ -2,9 +2,12 @@
 #include "app/client/client.h"
 
 #include "base/limits.h"
+#include "base/scoped.h"
 #include "core/card/visible.h"
 #include "http/client.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 static bool
@@ -135,7 +138,7 @@ client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str 
 			"makes more)");
 	TRY(ask_server(cx, method, path, body, &got));
 	answer.text = got.body;
-	if (json_parse(cx, got.body, &answer.doc) != OK || answer.doc->type != JSON_OBJECT)
+	if (json_parse_stored(cx, got.body, &answer.doc) != OK || answer.doc->type != JSON_OBJECT)
 		return stranger(cx, got.status);
 	if (got.status / 100 == 2) {
 		*out = answer;
@@ -146,6 +149,41 @@ client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str 
 	if (cli_given(call, "json", NULL))
 		TRY(client_print_json(cx, &answer));
 	return refuse(cx, answer.doc);
+}
+
+/* --- reading --- */
+
+static status
+read_all(struct ctx *cx, int fd, const char *name, size_t most, str *out)
+{
+	struct buf b;
+	ssize_t n = 1;
+
+	buf_init(&b, cx->arena, most);
+	while (n > 0 && !b.overflow) {
+		char piece[4096];
+
+		n = read(fd, piece, sizeof(piece));
+		if (n > 0)
+			buf_add(&b, (str){ piece, (size_t)n });
+	}
+	if (n < 0)
+		return fail(cx, E_UNAVAILABLE, "%s cannot be read: %s", name, strerror(errno));
+	if (b.overflow)
+		return fail(cx, E_INVALID, "%s is larger than %zu bytes", name, most);
+	*out = buf_str(&b);
+	return OK;
+}
+
+status
+client_read(struct ctx *cx, const char *name, size_t most, str *out)
+{
+	if (str_eq(str_of(name), STR("-")))
+		return read_all(cx, STDIN_FILENO, "standard input", most, out);
+	scoped_fd fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(cx, E_UNAVAILABLE, "%s cannot be read: %s", name, strerror(errno));
+	return read_all(cx, fd, name, most, out);
 }
 
 /* --- printing --- */

@@ -33,6 +33,9 @@ str client_path(struct arena *a, const char *before, str id, const char *after);
 status client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str path, str body,
 	struct client_answer *out) MUST_USE;
 
+/* A file, or standard input where its name is "-". E_UNAVAILABLE; E_INVALID  larger than most */
+status client_read(struct ctx *cx, const char *name, size_t most, str *out) MUST_USE;
+
 /* Prints the answer as it came; on a terminal what would harm it is made visible. */
 status client_print_json(struct ctx *cx, const struct client_answer *answer) MUST_USE;
 
@@ -80,8 +83,15 @@ void card_show(struct ctx *cx, struct buf *b, const struct json *p);
 status card_check(struct ctx *cx, const struct json *p, str *out_hash) MUST_USE;
 
 /* --- the commands --- */
-extern const struct cli_flag token_flags[], propose_flags[], proposals_flags[], approve_flags[], deny_flags[],
-	apply_flags[];
+
+/* After a proposal was made: says so, or prints the answer. E_CONFLICT  it was applied at once, and failed */
+status
+client_proposed(struct ctx *cx, const struct cli_call *call, const struct client_answer *answer) MUST_USE;
+
+extern const struct cli_flag export_flags[], import_flags[], token_flags[], propose_flags[],
+	proposals_flags[], approve_flags[], deny_flags[], apply_flags[];
+status run_export(struct ctx *cx, const struct cli_call *call);
+status run_import(struct ctx *cx, const struct cli_call *call);
 status run_token(struct ctx *cx, const struct cli_call *call);
 status run_propose(struct ctx *cx, const struct cli_call *call);
 status run_proposals(struct ctx *cx, const struct cli_call *call);

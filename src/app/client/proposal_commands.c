@@ -3,11 +3,9 @@
 #include "app/client/client.h"
 
 #include "base/limits.h"
-#include "base/scoped.h"
 #include "json/out.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <unistd.h>
 
 #define PROPOSALS "/api/v1/proposals"
 
@@ -18,44 +16,16 @@
 
 /* --- what is read --- */
 
-static status
-read_all(struct ctx *cx, int fd, const char *name, str *out)
-{
-	struct buf b;
-	ssize_t n = 1;
-
-	buf_init(&b, cx->arena, LIMIT_HTTP_BODY);
-	while (n > 0 && !b.overflow) {
-		char piece[4096];
-
-		n = read(fd, piece, sizeof(piece));
-		if (n > 0)
-			buf_add(&b, (str){ piece, (size_t)n });
-	}
-	if (n < 0)
-		return fail(cx, E_UNAVAILABLE, "%s cannot be read: %s", name, strerror(errno));
-	if (b.overflow)
-		return fail(cx, E_INVALID, "%s is larger than %zu bytes", name, LIMIT_HTTP_BODY);
-	*out = buf_str(&b);
-	return OK;
-}
-
 /* JSON as it is, @FILE, or - for standard input. */
 static status
 read_input(struct ctx *cx, str given, str *out)
 {
-	const char *name = arena_cstr(cx->arena, str_skip(given, 1));
+	bool file = str_starts(given, STR("@"));
 
-	if (str_eq(given, STR("-")))
-		return read_all(cx, STDIN_FILENO, "standard input", out);
-	if (!str_starts(given, STR("@"))) {
-		*out = given;
+	*out = given;
+	if (!file && !str_eq(given, STR("-")))
 		return OK;
-	}
-	scoped_fd fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fail(cx, E_UNAVAILABLE, "%s cannot be read: %s", name, strerror(errno));
-	return read_all(cx, fd, name, out);
+	return client_read(cx, arena_cstr(cx->arena, str_skip(given, file)), LIMIT_HTTP_BODY, out);
 }
 
 static status
@@ -187,6 +157,12 @@ tell_proposed(struct ctx *cx, const struct json *p)
 }
 
 status
+client_proposed(struct ctx *cx, const struct cli_call *call, const struct client_answer *answer)
+{
+	return cli_given(call, "json", NULL) ? finish(cx, call, answer) : tell_proposed(cx, answer->doc);
+}
+
+status
 run_propose(struct ctx *cx, const struct cli_call *call)
 {
 	str given = STR("{}"), text, body, tool;
@@ -201,7 +177,7 @@ run_propose(struct ctx *cx, const struct cli_call *call)
 			STR_ARG(shown_line(cx->arena, ctx_message(cx, cx->error.code))));
 	TRY(write_proposal(cx, call, input, &body));
 	TRY(client_ask(cx, call, "POST", STR(PROPOSALS), body, &answer));
-	return cli_given(call, "json", NULL) ? finish(cx, call, &answer) : tell_proposed(cx, answer.doc);
+	return client_proposed(cx, call, &answer);
 }
 
 /* --- proposals --- */
@@ -415,7 +391,7 @@ run_apply(struct ctx *cx, const struct cli_call *call)
 
 	TRY(need_argument(cx, call, "an id or a token", &what));
 	if (str_eq(what, STR("-"))) {
-		TRY(read_all(cx, STDIN_FILENO, "standard input", &what));
+		TRY(client_read(cx, "-", LIMIT_HTTP_BODY, &what));
 		while (str_ends(what, STR("\n")))
 			what.len--;
 	}

@@ -19,6 +19,7 @@
 extern const struct tool change_tools[];       /* one per kind */
 extern const struct tool change_small_tools[]; /* create, describe, append a rule, roll out: TL-5 */
 extern const struct tool change_promote_tools[];
+extern const struct tool change_import_tools[];
 extern const struct tool change_read_tools[];
 
 #endif

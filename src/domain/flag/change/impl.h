@@ -5,6 +5,7 @@
  *	kinds.c    the nine kinds
  *	small.c    the helpers that may be done at once
  *	promote.c  from one environment to another
+ *	import.c   from a file
  *	reads.c    what is looked at before
  *	result.c   what a card and an answer say of them
  *	impact.c   the blast radius

@@ -5,8 +5,6 @@
 #include "domain/flag/ruleset.h"
 #include "json/out.h"
 
-#define VERSION "ruleset/1"
-
 static const char *const names[] = { "countersign", "flagd", "unleash" };
 
 const char *
@@ -116,7 +114,7 @@ exchange_write(struct ctx *cx, const struct json *ruleset, str *out_text)
 	struct list members = { file, &file->child };
 	struct buf b;
 
-	list_add(&members, STR("countersign"), json_new_string(cx->arena, STR(VERSION)));
+	list_add(&members, STR("countersign"), json_new_string(cx->arena, STR(EXCHANGE_VERSION)));
 	JSON_EACH (m, ruleset)
 		list_add(&members, m->key, json_share(cx->arena, m));
 	buf_init(&b, cx->arena, LIMIT_JSON_STORED_BYTES);
@@ -134,10 +132,11 @@ read_own(struct ctx *cx, const struct json *file, struct exchange *out)
 	struct list members = list_begin(cx->arena, JSON_OBJECT);
 	struct ruleset *rs = NULL;
 
-	if (!version || version->type != JSON_STRING || !str_eq(version->text, STR(VERSION))) {
-		fail_issue(cx, STR("/countersign"), STR("must be \"" VERSION "\""));
+	if (!version || version->type != JSON_STRING || !str_eq(version->text, STR(EXCHANGE_VERSION))) {
+		fail_issue(cx, STR("/countersign"), STR("must be \"" EXCHANGE_VERSION "\""));
 		return fail(cx, E_INVALID,
-			"this is not a file of `countersign export`: /countersign must be \"" VERSION "\"");
+			"this is not a file of `countersign export`: /countersign must be \"" EXCHANGE_VERSION
+			"\"");
 	}
 	JSON_EACH (m, file)
 		if (m != version)

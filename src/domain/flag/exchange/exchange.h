@@ -15,6 +15,8 @@
 
 #include "json/json.h"
 
+#define EXCHANGE_VERSION "ruleset/1" /* of our own format: its member "countersign" */
+
 enum exchange_format { EXCHANGE_COUNTERSIGN, EXCHANGE_FLAGD, EXCHANGE_UNLEASH, EXCHANGE_FORMATS };
 
 /* "countersign", "flagd", "unleash". False where name is none of them. */

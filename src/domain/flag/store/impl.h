@@ -3,6 +3,7 @@
  * impl: what the files of the store share. Nobody else includes this.
  *
  *	item.c       identity: in all environments of a project
+ *	many.c       many changes of identity and state at once
  *	store.c      environments, documents of any version, writing states
  *	project.c    projects and environments
  *	overlay.c    a document with changes in it
@@ -14,7 +15,7 @@
 #ifndef DOMAIN_FLAG_STORE_IMPL_H
 #define DOMAIN_FLAG_STORE_IMPL_H
 
-#include "domain/flag/store/store.h"
+#include "domain/flag/store/item.h"
 
 /* An object that grows by many members: its end is kept at hand, json_add_member would walk to it. */
 struct members {
@@ -47,6 +48,12 @@ status store_retarget(struct ctx *cx, struct environment *e, str field, int64_t 
 
 /* The state that an environment begins with: of its present version, unchecked, and nobody hears of it. */
 status store_seed(struct ctx *cx, const struct environment *e, const struct store_edit *edit) MUST_USE;
+
+/* The rows of a project that say what there is; states are somebody else's business. E_KEY_COLLISION */
+status identity_check_free(struct ctx *cx, const struct project *p, const struct item_new *n) MUST_USE;
+status identity_add(struct ctx *cx, const struct project *p, const struct item_new *n, int64_t now_us,
+	str *out_id) MUST_USE;
+status identity_remove(struct ctx *cx, const struct project *p, enum resource r, str key) MUST_USE;
 
 /* Space of names that the resource's keys are in: the column of flag_item. */
 str resource_space(enum resource r);

@@ -72,8 +72,8 @@ struct count_row {
 static const struct field count_row[] = { FIELD_INT(struct count_row, count), FIELD_END };
 
 /* Asked before it is written: nobody else can, for the project is locked, and the key is not known to be one. */
-static status
-check_free(struct ctx *cx, const struct project *p, const struct item_new *n)
+status
+identity_check_free(struct ctx *cx, const struct project *p, const struct item_new *n)
 {
 	struct count_row taken;
 
@@ -86,15 +86,10 @@ check_free(struct ctx *cx, const struct project *p, const struct item_new *n)
 }
 
 status
-item_create(struct ctx *cx, struct project *p, const struct item_new *n, int64_t now_us, str *out_id)
+identity_add(struct ctx *cx, const struct project *p, const struct item_new *n, int64_t now_us, str *out_id)
 {
-	struct store_edit edit = { n->resource, n->key, item_entry(cx, n) };
 	str id = id_at(cx->arena, now_us), schema;
 
-	if (!p->environment_count)
-		return fail(cx, E_CONFLICT, "the project has no environment yet; make one first");
-	TRY(check_free(cx, p, n));
-	TRY(put_everywhere(cx, p, &edit, now_us));
 	TRY(schema_text(cx, n->schema, &schema));
 	TRY(db_run(cx, SQL_IDENTITY_ADD, TEXT(cx->caller->org_id), TEXT(p->id),
 		TEXT(resource_space(n->resource)), TEXT(n->key), TEXT(id),
@@ -102,6 +97,25 @@ item_create(struct ctx *cx, struct project *p, const struct item_new *n, int64_t
 		INT(now_us)));
 	*out_id = id;
 	return OK;
+}
+
+status
+identity_remove(struct ctx *cx, const struct project *p, enum resource r, str key)
+{
+	return db_run(cx, SQL_IDENTITY_REMOVE, TEXT(cx->caller->org_id), TEXT(p->id), TEXT(resource_space(r)),
+		TEXT(key));
+}
+
+status
+item_create(struct ctx *cx, struct project *p, const struct item_new *n, int64_t now_us, str *out_id)
+{
+	struct store_edit edit = { n->resource, n->key, item_entry(cx, n) };
+
+	if (!p->environment_count)
+		return fail(cx, E_CONFLICT, "the project has no environment yet; make one first");
+	TRY(identity_check_free(cx, p, n));
+	TRY(put_everywhere(cx, p, &edit, now_us));
+	return identity_add(cx, p, n, now_us, out_id);
 }
 
 /* --- one of them --- */
@@ -153,8 +167,7 @@ item_delete(struct ctx *cx, struct project *p, enum resource r, str key, int64_t
 
 	TRY(item_get(cx, p, r, key, &item));
 	TRY(put_everywhere(cx, p, &edit, now_us));
-	return db_run(cx, SQL_IDENTITY_REMOVE, TEXT(cx->caller->org_id), TEXT(p->id), TEXT(resource_space(r)),
-		TEXT(key));
+	return identity_remove(cx, p, r, key);
 }
 
 /* Later than every ETag of it so far, whatever the clock does. */

@@ -39,6 +39,24 @@ status item_create(struct ctx *cx, struct project *p, const struct item_new *n, 
 /* From all environments. E_NOT_FOUND; E_IN_USE as store_write */
 status item_delete(struct ctx *cx, struct project *p, enum resource r, str key, int64_t now_us) MUST_USE;
 
+/*
+ * Many changes at once: one new version of `here`, which is one of the project's, and one of each other
+ * environment where there is something new, or something goes.
+ *
+ * edits: states here; those that are new are among them; NULL goes from the project. made: what is new; in the
+ * other environments it begins with its default value, without rules or lists.
+ *
+ * E_KEY_COLLISION, E_INVALID, E_IN_USE as item_create, store_write
+ */
+struct item_many {
+	const struct item_new *made;
+	size_t made_count;
+	const struct store_edit *edits;
+	size_t edit_count;
+};
+status item_write_many(struct ctx *cx, struct project *p, struct environment *here, const struct item_many *m,
+	int64_t now_us) MUST_USE;
+
 /* The identity of one: its state and schema are not in *out. E_NOT_FOUND */
 status
 item_get(struct ctx *cx, const struct project *p, enum resource r, str key, struct store_item *out) MUST_USE;
