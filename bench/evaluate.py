@@ -1,25 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Flags in process: one evaluation, a thousand, and loading 10,000 flags, beside flagd, GrowthBook and Unleash.
+"""Flags in process and over HTTP, beside flagd, GrowthBook, Unleash and nginx.
+
+bench/run evaluate [RUNS] [SECONDS]: first in process: one evaluation, a thousand, loading 10,000 flags. Then one flag
+over HTTP (OFREP): 0.7 of nginx that returns the same bytes, 30 x unleash-server on PostgreSQL; 0 seconds leave that out.
 
 The goals: 100 ns for the flag with three rules; 4 x @openfeature/flagd-core, 20 x @growthbook/growthbook and
 unleash-client by the same call (the context made ready, the flag found by its key); 20 x flagd-core for 1,000 flags at
 once; a load of less than 64 MiB that takes no longer than reading the JSON twice. All is processor time, in turns.
 The last line's ratio is the one over flagd-core.
 """
+import pathlib
 import sys
 
-sys.path = [p for p in sys.path if not p.endswith("bench")]  # there is a json.py beside this file
+sys.path[0] = str(pathlib.Path(__file__).parent / "lib")  # and not this folder: its http.py and json.py are no modules
 
 import json
 import os
-import pathlib
 import statistics
 import subprocess
+
+import flags
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("COUNTERSIGN_BUILD", ROOT / "build-bench"))
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 ROUNDS = 400_000
 
 
@@ -67,6 +73,10 @@ def main():
         print("%.1f x %s (goal: %d)" % (over([(r["wholeNs"], t[name]["ns"]) for r, t in zip(runs, theirs)]), name, goal))
     print("%.1f x flagd for 1,000 flags (goal: 20)" % over([(r["bulkUs"] * 1e3, t["flagdBulk"]["ns"])
                                                             for r, t in zip(runs, theirs)]))
+    if SECONDS:
+        print()
+        nginx, unleash = flags.measure(RUNS, SECONDS)
+        print("%.2f of nginx (goal: 0.7), %.1f x unleash-server (goal: 30)" % (nginx, unleash))
     print("evaluate ratio=%.1f" % over([(r["wholeNs"], t["flagd"]["ns"]) for r, t in zip(runs, theirs)]))
 
 

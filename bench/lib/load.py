@@ -99,11 +99,12 @@ def busy_us():
     return (user + nice + system + irq + softirq) * 1e6 / os.sysconf('SC_CLK_TCK')
 
 
-def load(pid, port, path, seconds):
-    """(requests/s, server's CPU us per request, cores that others used meanwhile)"""
+def load(pid, port, path, seconds, script=None):
+    """(requests/s, server's CPU us per request, cores that others used meanwhile). script: Lua for wrk."""
     pids = family(pid)
     before, all_before, children = cpu_us(pids), busy_us(), os.times()
-    command = ['wrk', '-t1', f'-c{CONNECTIONS}', f'-d{seconds}s', f'http://127.0.0.1:{port}{path}']
+    command = ['wrk', '-t1', f'-c{CONNECTIONS}', f'-d{seconds}s', *(['-s', script] if script else []),
+               f'http://127.0.0.1:{port}{path}']
     with pinned(CLIENT_CPU, command, stdout=subprocess.PIPE, text=True) as wrk:
         out = wrk.communicate()[0]
     spent, now = cpu_us(pids) - before, os.times()
@@ -115,13 +116,16 @@ def load(pid, port, path, seconds):
 
 
 def rounds(servers, count, seconds):
-    """For each server's name the list of its (requests/s, us, others) over the rounds; nobody is always first."""
+    """For each server's name the list of its (requests/s, us, others) over the rounds; nobody is always first.
+
+    A server is (pid, port, path) or (pid, port, path, script)."""
     results = {name: [] for name in servers}
-    for name, (pid, port, path) in servers.items():
-        load(pid, port, path, 1)  # warm
+    for pid, port, path, *script in servers.values():
+        load(pid, port, path, 1, *script)  # warm
     for i in range(count):
         for name in list(servers) if i % 2 == 0 else reversed(list(servers)):
-            results[name].append(load(*servers[name], seconds))
+            pid, port, path, *script = servers[name]
+            results[name].append(load(pid, port, path, seconds, *script))
     return results
 
 

@@ -86,3 +86,4 @@ const patience = { timeout: 600_000 };
 test('the quick start for agent builders does what it says (PA-1, PA-7, PA-12, TL-5, TL-9, AP-5)', patience, (t) => follow(t, 'quickstart-agent.md'));
 test('the quick start for operators does what it says (AP-3, AP-5, PA-6, PA-13)', patience, (t) => follow(t, 'quickstart-operator.md'));
 test('the quick start for admins does what it says (ID-4, ID-6, ID-7, TL-6)', patience, (t) => follow(t, 'quickstart-admin.md'));
+test('the quick start for flags does what it says (FL-1, FL-3, FL-4, FL-5, FL-6)', patience, (t) => follow(t, 'quickstart-flags.md'));
