@@ -38,7 +38,8 @@ def ask(port, path, headers, body):
 
 def measure(count, seconds):
     """Prints a table; gives the ratios to nginx and to Unleash."""
-    with plane.directory() as where, plane.Plane(where) as ours, plane.postgres() as url:
+    # neither side writes a line for each request
+    with plane.directory() as where, plane.Plane(where, args=['--log-level', 'warn']) as ours, plane.postgres() as url:
         ours.ask('POST', f'/api/v1/projects/{ours.first["projectId"]}/flags', FLAG)
         env = ours.first['environments']['production']
         headers = {'Content-Type': 'application/json', 'Authorization': f'Bearer {ours.first["adminToken"]}'}
