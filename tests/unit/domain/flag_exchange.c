@@ -485,7 +485,8 @@ logic_without_an_end_is_refused(void **state)
 	"}],"                                                                                                \
 	"'variants':[{'name':'red','weight':1},{'name':'blue','weight':1,'stickiness':'userId'}]},"          \
 	"{'name':'grown','enabled':false,'strategies':[],'dependencies':[{'feature':'parent'}]},"            \
-	"{'name':'odd','enabled':true,'variants':[{'name':'x','weight':1,'overrides':[{'contextName':'a'}]}" \
+	"{'name':'odd','enabled':true,'strategies':[],'variants':[{'name':'x','weight':1,'overrides':[{'"    \
+	"contextName':'a'}]}"                                                                                \
 	"]}],"                                                                                               \
 	"'segments':[{'id':1,'name':'Beta users','constraints':[{'contextName':'beta','operator':'IN',"      \
 	"'values':['true']}]},{'id':2,'constraints':[]}]}"
@@ -514,6 +515,8 @@ what_unleash_says_and_we_cannot_is_refused(void **state)
 {
 	static const struct row rows[] = {
 		{ "'strategies':7", "/strategies", "must be an array" },
+		{ "'strategies':null", "/strategies", "must be an array" },
+		{ "'variants':[]", "/strategies", "must be an array" },
 		{ "'strategies':[7]", "/strategies/0/name", "name of a strategy" },
 		{ "'strategies':[{}]", "/strategies/0/name", "name of a strategy" },
 		{ "'strategies':[{'name':'mine','parameters':{}}]", "/strategies/0/parameters",
@@ -555,13 +558,19 @@ what_unleash_says_and_we_cannot_is_refused(void **state)
 		  "value':'x',"
 		  "'inverted':true}]}]",
 			"/strategies/0/constraints/0", "depends on the SDK" },
-		{ "'variants':[{'name':'a','weight':1,'stickiness':'random'},{'name':'b','weight':1}]",
+		{ "'strategies':[],'variants':[{'name':'a','weight':1,'stickiness':'random'},{'name':'b','"
+		  "weight':1}]",
 			"/variants", "anew for each call" },
-		{ "'variants':[{'weight':1}]", "/variants", "must have names" },
-		{ "'variants':[{'name':'a','weight':2147483647},{'name':'b','weight':1}]", "/variants",
-			"weights of" },
-		{ "'dependencies':[{'feature':'odd','variants':['x']}]", "/dependencies/0/variants",
-			"with overrides" },
+		{ "'strategies':[],'variants':[{'weight':1}]", "/variants", "must have names" },
+		{ "'strategies':[],'variants':[{'name':'a'}]", "/variants", "integers as weights" },
+		{ "'strategies':[],'variants':[{'name':'a','weight':0.5}]", "/variants",
+			"integers as weights" },
+		{ "'strategies':[],'variants':[{'name':'a','weight':-1}]", "/variants",
+			"integers as weights" },
+		{ "'strategies':[],'variants':[{'name':'a','weight':2147483647},{'name':'b','weight':1}]",
+			"/variants", "weights of" },
+		{ "'strategies':[],'dependencies':[{'feature':'odd','variants':['x']}]",
+			"/dependencies/0/variants", "with overrides" },
 	};
 
 	(void)state;
@@ -576,7 +585,8 @@ a_feature_must_have_a_name_and_a_state(void **state)
 	struct exchange e = converted(&u, EXCHANGE_UNLEASH,
 		"{'features':[7,{'enabled':true},{'name':'a'},{'name':'b','enabled':'yes'},{'name':'has "
 		"blank',"
-		"'enabled':true},{'name':'twice','enabled':true},{'name':'twice','enabled':false},"
+		"'enabled':true,'strategies':[]},{'name':'twice','enabled':true,'strategies':[]},{'name':'"
+		"twice','enabled':false,'strategies':[]},"
 		"{'name':'long','enabled':true,'strategies':[{'name':'default','constraints':[{'contextName':"
 		"'x',"
 		"'operator':'REGEX','value':'a{300}'}]}]}],'segments':[{'name':'no id'}]}");
@@ -626,8 +636,10 @@ what_lets_in_nobody_is_said(void **state)
 		  "values':["
 		  "'x']}]}]",
 			"/strategies/0/constraints/0", "no address" },
-		{ "'dependencies':[{'feature':'nowhere'}]", "/dependencies/0", "not in the file" },
-		{ "'dependencies':[{'feature':'grown'}]", "/dependencies/0", "dependencies of its own" },
+		{ "'strategies':[],'dependencies':[{'feature':'nowhere'}]", "/dependencies/0",
+			"not in the file" },
+		{ "'strategies':[],'dependencies':[{'feature':'grown'}]", "/dependencies/0",
+			"dependencies of its own" },
 	};
 
 	(void)state;
@@ -653,7 +665,7 @@ what_unleash_says_is_answered_as_there(void **state)
 		const char *feature, *context, *key, *value;
 	} rows[] = {
 		{ "'strategies':[]", "{}", "f", "true" },
-		{ "'strategies':null", "{}", "f", "true" },
+
 		{ "'strategies':[{'name':'userWithId','parameters':{'userIds':'7, x'}}]", "{'userId':7}", "f",
 			"true" },
 		{ "'strategies':[{'name':'remoteAddress','parameters':{'IPs':'10.0.0.0/8'}}]",
@@ -682,19 +694,23 @@ what_unleash_says_is_answered_as_there(void **state)
 		{ CONSTRAINT("'operator':'REGEX','value':'b|c'"), "{'a':'abd\\n'}", "f", "true" },
 		{ CONSTRAINT("'operator':'DATE_BEFORE','value':'2026-01-01T00:00:00Z'"),
 			"{'a':'2025-01-01T00:00:00Z'}", "f", "true" },
-		{ "'dependencies':[{'feature':'parent'}]", "{'p':'1'}", "f", "true" },
-		{ "'dependencies':[{'feature':'parent'}]", "{'p':'2'}", "f", "false" },
-		{ "'dependencies':[{'feature':'parent','enabled':false}]", "{'p':'2'}", "f", "true" },
-		{ "'variants':[]", "{'p':'1'}", "parent:variant",
+		{ "'strategies':[],'dependencies':[{'feature':'parent'}]", "{'p':'1'}", "f", "true" },
+		{ "'strategies':[],'dependencies':[{'feature':'parent'}]", "{'p':'2'}", "f", "false" },
+		{ "'strategies':[],'dependencies':[{'feature':'parent','enabled':false}]", "{'p':'2'}", "f",
+			"true" },
+		{ "'strategies':[],'variants':[]", "{'p':'1'}", "parent:variant",
 			"{\"name\":\"blue\",\"enabled\":true,\"feature_enabled\":true}" },
-		{ "'dependencies':[{'feature':'parent','variants':['blue']}]", "{'p':'1'}", "f", "true" },
-		{ "'dependencies':[{'feature':'parent','variants':['red']}]", "{'p':'1'}", "f", "false" },
-		{ "'dependencies':[{'feature':'parent','variants':['red','blue']}]", "{'p':'2'}", "f",
-			"false" },
-		{ "'dependencies':[]", "{}", "grown", "false" },
-		{ "'variants':[{'name':'a','weight':0}]", "{}", "f:variant",
+		{ "'strategies':[],'dependencies':[{'feature':'parent','variants':['blue']}]", "{'p':'1'}",
+			"f", "true" },
+		{ "'strategies':[],'dependencies':[{'feature':'parent','variants':['red']}]", "{'p':'1'}",
+			"f", "false" },
+		{ "'strategies':[],'dependencies':[{'feature':'parent','variants':['red','blue']}]",
+			"{'p':'2'}", "f", "false" },
+		{ "'strategies':[],'dependencies':[]", "{}", "grown", "false" },
+		{ "'strategies':[],'variants':[{'name':'a','weight':0}]", "{}", "f:variant",
 			"{\"name\":\"disabled\",\"enabled\":false,\"feature_enabled\":true}" },
-		{ "'variants':[{'name':'a','weight':0,'overrides':[{'contextName':'x','values':['1',2]}]},{'"
+		{ "'strategies':[],'variants':[{'name':'a','weight':0,'overrides':[{'contextName':'x','"
+		  "values':['1',2]}]},{'"
 		  "name':'b',"
 		  "'weight':1}]",
 			"{'x':1}", "f:variant",
@@ -837,7 +853,8 @@ what_is_too_much_is_said_and_does_not_hang(void **state)
 	ctx_clear(&u.cx);
 	assert_status(
 		exchange_read(&u.cx, EXCHANGE_UNLEASH,
-			document(&u, many(&u, "{'features':[", "{'name':'ü#','enabled':true}", 1100, "]}")),
+			document(&u, many(&u, "{'features':[", "{'name':'ü#','enabled':true,'strategies':[]}",
+					     1100, "]}")),
 			STR("x"), &e),
 		E_INVALID);
 	/* a target field that is none */

@@ -117,7 +117,7 @@ read_feature(struct unleash *u, const struct place *at, const struct json *json,
 
 	if (!enabled || enabled->type != JSON_BOOL)
 		converter_refuse(u->c, AT_NAME(at, "enabled"), "must be true or false");
-	if (list && list->type != JSON_ARRAY && list->type != JSON_NULL)
+	if (!list || list->type != JSON_ARRAY) /* on for all, say some SDKs, off for all, say others */
 		converter_refuse(u->c, AT_NAME(at, "strategies"), "must be an array");
 	f.enabled = enabled && enabled->truth;
 	f.strategies = ARENA_TRY_ARRAY(u->c->a, struct strategy, (list ? list->count : 0) + 1u);

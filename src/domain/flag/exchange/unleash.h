@@ -71,11 +71,11 @@ const struct json *
 unleash_strategy(struct unleash *u, const struct place *at, const struct json *strategy, str feature);
 
 /*
- * Those whom a share of stickiness takes: below of so many parts. stickiness is "default" (userId, or else
- * sessionId), or a field. "random" is a refusal.
+ * Those whom a share of stickiness takes: below of so many parts. stickiness is a field, or "default": the first
+ * of these fields (ended by NULL) that has an id. "random" is a refusal.
  */
-const struct json *
-unleash_share(struct unleash *u, const struct place *at, str stickiness, const struct draw_of *draw);
+const struct json *unleash_share(struct unleash *u, const struct place *at, str stickiness,
+	const char *const *fields, const struct draw_of *draw);
 
 /* The field has one of the texts, or a number that is written so. */
 const struct json *unleash_in(struct unleash *u, str field, const struct list *texts);

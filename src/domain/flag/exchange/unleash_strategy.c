@@ -379,21 +379,30 @@ read_percent(struct unleash *u, const struct place *at, const struct json *param
 	return false;
 }
 
-const struct json *
-unleash_share(struct unleash *u, const struct place *at, str stickiness, const struct draw_of *draw)
+/* By the first field that has an id: drawn by it, or it has none and it is the next one's turn. */
+static const struct json *
+share_by_first(struct unleash *u, const char *const *fields, const struct draw_of *draw)
 {
 	struct draw_of anybody = { .of = 1, .below = 1 };
-	const struct json *by_session;
+	const struct json *drawn = clause_bucket(u->c, str_of(fields[0]), draw), *none;
 
+	if (!fields[1])
+		return drawn;
+	none = clause_not(u->c, clause_bucket(u->c, str_of(fields[0]), &anybody));
+	return clause_or(u->c, drawn, clause_and(u->c, none, share_by_first(u, fields + 1, draw)));
+}
+
+const struct json *
+unleash_share(struct unleash *u, const struct place *at, str stickiness, const char *const *fields,
+	const struct draw_of *draw)
+{
 	if (str_eq(stickiness, STR("random"))) {
 		converter_refuse(u->c, at, "is drawn anew for each call; here everybody keeps their share");
 		return CLAUSE_NEVER;
 	}
 	if (stickiness.len && !str_eq(stickiness, STR("default")))
 		return clause_bucket(u->c, stickiness, draw);
-	by_session = clause_and(u->c, clause_not(u->c, clause_bucket(u->c, STR("userId"), &anybody)),
-		clause_bucket(u->c, STR("sessionId"), draw));
-	return clause_or(u->c, clause_bucket(u->c, STR("userId"), draw), by_session);
+	return share_by_first(u, fields, draw);
 }
 
 static const struct json *
@@ -420,6 +429,7 @@ draw_by(struct unleash *u, const struct place *at, const struct json *parameters
 static const struct json *
 draw_flexibly(struct unleash *u, const struct place *at, const struct json *parameters, str feature)
 {
+	static const char *const fields[] = { "userId", "sessionId", NULL };
 	str group = unleash_text(parameters, STR("groupId")),
 	    by = unleash_text(parameters, STR("stickiness"));
 	struct draw_of draw = { .of = 100 };
@@ -437,7 +447,7 @@ draw_flexibly(struct unleash *u, const struct place *at, const struct json *para
 				"anew each time");
 	}
 	draw.prefix = arena_printf(u->c->a, "%.*s:", STR_ARG(group.len ? group : feature));
-	return unleash_share(u, at, by, &draw);
+	return unleash_share(u, at, by, fields, &draw);
 }
 
 /* --- strategies --- */

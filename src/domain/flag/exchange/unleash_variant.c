@@ -21,23 +21,35 @@ weight_of(const struct json *variant)
 	return weight && json_to_int(weight, &n) && n > 0 && n <= INT32_MAX ? n : 0;
 }
 
-/* Those of the strategy, or else the feature's. */
+static int64_t
+weigh(const struct json *list)
+{
+	int64_t total = 0;
+
+	if (list)
+		JSON_EACH (variant, list)
+			total += weight_of(variant);
+	return total;
+}
+
+/* Those of the strategy, or else the feature's: also where the strategy's weigh nothing. */
 static struct variants
 variants_of(const struct feature *f, const struct strategy *s)
 {
 	const struct json *own = s->json ? unleash_list(s->json, STR("variants")) : NULL;
 	const struct json *parameters = s->json ? json_get(s->json, STR("parameters")) : NULL;
-	struct variants v = { .list = own ? own : unleash_list(f->json, STR("variants")), .group = f->name };
+	struct variants v = { .list = unleash_list(f->json, STR("variants")), .group = f->name };
 
-	if (own && unleash_text(parameters, STR("groupId")).len)
-		v.group = unleash_text(parameters, STR("groupId"));
-	if (own)
-		v.stickiness = unleash_text(parameters, STR("stickiness"));
-	if (v.list && !v.stickiness.len)
-		v.stickiness = unleash_text(v.list->child, STR("stickiness"));
+	if (weigh(own)) {
+		v.list = own;
+		if (unleash_text(parameters, STR("groupId")).len)
+			v.group = unleash_text(parameters, STR("groupId"));
+	}
 	if (v.list)
-		JSON_EACH (variant, v.list)
-			v.total += weight_of(variant);
+		v.stickiness = unleash_text(v.list->child, STR("stickiness"));
+	if (weigh(own) && !v.stickiness.len)
+		v.stickiness = unleash_text(parameters, STR("stickiness"));
+	v.total = weigh(v.list);
 	return v;
 }
 
@@ -57,7 +69,7 @@ is_drawn(struct unleash *u, const struct place *at, const struct variants *v)
 			"give the last one to those without %.*s, for whom Unleash draws anew each time",
 			STR_ARG(v->stickiness.len && !str_eq(v->stickiness, STR("default"))
 					? v->stickiness
-					: STR("userId and sessionId")));
+					: STR("userId, sessionId and remoteAddress")));
 	return drawn > 1;
 }
 
@@ -68,6 +80,15 @@ draw_below(struct unleash *u, const struct variants *v, int64_t below)
 		.seed = SEED,
 		.of = v->total,
 		.below = below };
+}
+
+/* By default SDKs draw variants by a third field, too. */
+static const struct json *
+share(struct unleash *u, const struct variants *v, const struct draw_of *draw)
+{
+	static const char *const fields[] = { "userId", "sessionId", "remoteAddress", NULL };
+
+	return unleash_share(u, v->at, v->stickiness, fields, draw);
 }
 
 /* --- as a config --- */
@@ -127,7 +148,7 @@ add_rules(struct unleash *u, const struct variants *v, struct list *rules, const
 		below += weight_of(variant);
 		draw = draw_below(u, v, below);
 		if (below < v->total)
-			whom = clause_and(u->c, when, unleash_share(u, v->at, v->stickiness, &draw));
+			whom = clause_and(u->c, when, share(u, v, &draw));
 		converter_rule(u->c, rules, whom, answer(u, variant, true), (str){ 0 });
 	}
 }
@@ -144,12 +165,21 @@ unleash_has_variants(const struct feature *f)
 }
 
 static bool
+has_weight(const struct json *variant)
+{
+	const struct json *weight = json_get(variant, STR("weight"));
+	int64_t n;
+
+	return weight && json_to_int(weight, &n) && n >= 0 && n <= INT32_MAX;
+}
+
+static bool
 check_variants(struct unleash *u, const struct place *at, const struct variants *v)
 {
 	if (v->list)
 		JSON_EACH (variant, v->list)
-			if (!unleash_text(variant, STR("name")).len)
-				converter_refuse(u->c, at, "must have names");
+			if (!unleash_text(variant, STR("name")).len || !has_weight(variant))
+				converter_refuse(u->c, at, "must have names, and integers as weights");
 	if (v->total > INT32_MAX)
 		converter_refuse(u->c, at, "must have weights of at most %d in all", INT32_MAX);
 	return !u->c->refused;
@@ -204,10 +234,9 @@ in_share(struct unleash *u, const struct variants *v, int64_t from, int64_t to)
 	const struct json *clause = CLAUSE_ALWAYS;
 
 	if (to < v->total)
-		clause = unleash_share(u, v->at, v->stickiness, &last);
+		clause = share(u, v, &last);
 	if (from > 0)
-		clause = clause_and(
-			u->c, clause, clause_not(u->c, unleash_share(u, v->at, v->stickiness, &first)));
+		clause = clause_and(u->c, clause, clause_not(u->c, share(u, v, &first)));
 	return clause;
 }
 
