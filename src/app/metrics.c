@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "base/scoped.h"
 #include "db/db.h"
+#include "domain/flag/live/live.h"
 #include "http/http.h"
 
 #include <dirent.h>
@@ -73,6 +74,17 @@ write_process(const struct app *app, struct buf *b)
 }
 
 static void
+write_rulesets(const struct app *app, struct buf *b)
+{
+	struct live_stats s;
+
+	live_stats(app->live, &s);
+	one(b, "countersign_rulesets", "gauge", "Environments whose ruleset is loaded.", s.environments);
+	one(b, "countersign_ruleset_bytes", "gauge", "Memory of all loaded rulesets.", s.bytes);
+	one(b, "countersign_ruleset_loads_total", "counter", "Rulesets compiled so far.", s.loads);
+}
+
+static void
 write_http(const struct app *app, struct buf *b)
 {
 	struct http_stats s;
@@ -109,4 +121,5 @@ metrics_write(struct app *app, struct buf *b)
 	write_http(app, b);
 	figures_write(&app->figures, b);
 	write_db(app, b);
+	write_rulesets(app, b);
 }

@@ -99,6 +99,15 @@ watch(void *arg)
 
 /* --- what http asks of us --- */
 
+/* What the loop may answer comes by the hundred thousand: where all is well nobody reads a line of each. */
+static enum log_level
+answer_level(const struct http_exchange *x)
+{
+	if (x->status >= 500)
+		return LOG_ERROR;
+	return x->route && x->route->peek && x->status < 400 ? LOG_DEBUG : LOG_INFO;
+}
+
 /* One line per request. An error says its code, and where it is ours also what it was. */
 static void
 log_answer(const struct http_exchange *x, int64_t duration_us)
@@ -122,14 +131,15 @@ log_answer(const struct http_exchange *x, int64_t duration_us)
 		fields[n++] = LOG_STR("code", str_of(status_info(e->code)->code));
 	if (e->code != OK && ours)
 		fields[n++] = LOG_STR("error", ctx_message(x->cx, e->code));
-	log_write(ours ? LOG_ERROR : LOG_INFO, "http.request", fields);
+	log_write(answer_level(x), "http.request", fields);
 }
 
 static void
 answered(const struct http_exchange *x, int64_t duration_us)
 {
 	figures_count(&x->cx->app->figures, x, duration_us);
-	log_answer(x, duration_us);
+	if (log_wants(answer_level(x)))
+		log_answer(x, duration_us);
 }
 
 /* Before a handler: in the words of the face whose path it is. */

@@ -75,7 +75,10 @@ ctx_header_add(struct ctx *cx, const char *name, str value)
 void
 ctx_clear(struct ctx *cx)
 {
-	cx->error = (struct error){ .code = OK };
+	/* the issues beyond the count mean nothing: this is called for every part of every request */
+	cx->error.code = OK;
+	cx->error.message = cx->error.details = (str){ NULL, 0 };
+	cx->error.issue_count = 0;
 }
 
 str

@@ -84,7 +84,7 @@ log_write(enum log_level level, const char *event, const struct log_field *field
 	str line;
 	ssize_t written;
 
-	if ((int)level < atomic_load_explicit(&lowest, memory_order_relaxed))
+	if (!log_wants(level))
 		return;
 	arena_init(&arena, 4 * LIMIT_LOG_LINE);
 	buf_init(&b, &arena, LIMIT_LOG_LINE - 1);
@@ -106,6 +106,12 @@ log_write(enum log_level level, const char *event, const struct log_field *field
 	written = write(atomic_load(&target), line.ptr, line.len);
 	(void)written; /* a log that cannot be written has nobody to tell */
 	arena_done(&arena);
+}
+
+bool
+log_wants(enum log_level level)
+{
+	return (int)level >= atomic_load_explicit(&lowest, memory_order_relaxed);
 }
 
 void

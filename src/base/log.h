@@ -36,6 +36,9 @@ void log_write(enum log_level level, const char *event, const struct log_field *
 /* Events below this level are dropped. LOG_INFO at the start. */
 void log_set_level(enum log_level level);
 
+/* Would an event of this level be written? For who would have to gather much for it. */
+bool log_wants(enum log_level level);
+
 /* "debug", "info", "warn", "error". False where the text is none of them. */
 bool log_level_of(str text, enum log_level *out_level);
 

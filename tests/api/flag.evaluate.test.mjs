@@ -303,6 +303,19 @@ test('FL-2 evaluation is a pure function: every server gives the same answer, an
 	}
 });
 
+test('ID-6 on PostgreSQL a revocation acts on evaluations at another server, too', { skip: onPostgres ? false : 'two servers need PostgreSQL' }, async () => {
+	const other = await w.another();
+	try {
+		const minted = await ok(w.admin.post('/api/v1/tokens', { name: 'far', principalId: w.first.agentId, actions: ['read'] })), far = other.as(minted.token);
+		for (let i = 0; i < 4; i++) await ok(far.post(at(env.staging), { context: {}, keys: ['a'] }));
+		await ok(w.admin.delete(`/api/v1/tokens/${minted.id}`));
+		await until(async () => (await far.post(at(env.staging), { context: {}, keys: ['a'] })).status === 401, 'the refusal');
+		await refused(far.post(at(env.staging), { context: {}, keys: ['a'] }), 401, 'unauthenticated');
+	} finally {
+		await other.stop({ keep: true });
+	}
+});
+
 test('FL-4 a token that evaluates too often is told when to come again', async () => {
 	const slow = await startSetUp({ args: ['--evaluations-per-second', '5'] });
 	try {

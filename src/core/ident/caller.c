@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/limits.h"
 #include "core/ident/cidr.h"
+#include "core/ident/recall.h"
 #include "core/ident/secret.h"
 #include "db/db.h"
 #include "json/json.h"
@@ -402,9 +403,14 @@ caller_present(struct ctx *cx, const struct credential *c)
 status
 caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
 {
+	status s;
+
 	TRY(caller_present(cx, c));
 	TRY(tx_now_later(cx));
-	return c->bearer.len ? by_token(cx, c, out) : by_session(cx, c, out);
+	s = c->bearer.len ? by_token(cx, c, out) : by_session(cx, c, out);
+	if (s == E_UNAUTHENTICATED && cx->recall)
+		recall_drop(cx->recall, c);
+	return s;
 }
 
 status

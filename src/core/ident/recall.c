@@ -247,6 +247,29 @@ recall_release(const struct caller *c)
 	drop((struct kept *)(uintptr_t)c);
 }
 
+static struct kept *
+take_out(struct recall *r, const unsigned char *key)
+{
+	scoped_lock held = lock(&r->lock);
+	struct kept **at = place(r, key), *k = *at;
+
+	if (!k || memcmp(k->key, key, sizeof(k->key)) != 0)
+		return NULL;
+	*at = NULL;
+	return k;
+}
+
+void
+recall_drop(struct recall *r, const struct credential *c)
+{
+	unsigned char key[KEY];
+
+	if (!c->bearer.len)
+		return;
+	make_key(r, c->bearer, key);
+	drop(take_out(r, key));
+}
+
 void
 recall_forget(struct recall *r, str org_id)
 {

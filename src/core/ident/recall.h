@@ -5,8 +5,8 @@
  *	recall_begin -> caller_identify -> recall_keep ... recall_find -> recall_release
  *	                                        `--a second, or a change of rights--> forgotten
  *
- * Only tokens, and only for what reads flags (docs/decisions/0010): everything else asks the database each
- * time. A change of rights that this process commits forgets the organization's callers at once; one that
+ * Only tokens, and only for what reads flags (docs/decisions/0010): who keeps one has found that it may. Everything
+ * else asks the database each time. A change of rights that this process commits forgets the organization's callers at once; one that
  * another server commits acts within LIMIT_RECALL_US. Expiry and the addresses a token may come from are looked
  * at whenever it is used. Any thread.
  */
@@ -38,6 +38,9 @@ recall_keep(struct recall *r, struct recall_mark m, const struct credential *c, 
  */
 const struct caller *recall_find(struct recall *r, const struct credential *c);
 void recall_release(const struct caller *c);
+
+/* This credential is not good, or not good enough, any more: whoever finds out says so. */
+void recall_drop(struct recall *r, const struct credential *c);
 
 /* The rights of an organization have changed. */
 void recall_forget(struct recall *r, str org_id);

@@ -150,7 +150,9 @@ read_path(struct reading *r)
 	for (size_t p = 0; p < r->input->path_count; p++) {
 		const struct field *f = r->input->path[p];
 
-		read_text(r, f, field_key(r->cx->arena, f->name), r->x->req.params[p]);
+		if (json_bind_text(r->cx, f, r->x->req.params[p], r->in) != OK)
+			note(r, field_key(r->cx->arena, f->name),
+				arena_cstr(r->cx->arena, r->cx->error.issues[0].message));
 	}
 }
 

@@ -154,6 +154,26 @@ expiry_and_address_count_each_time(void **state)
 }
 
 static void
+what_somebody_finds_out_is_forgotten_for_all(void **state)
+{
+	struct recall *r = recall_new(0);
+	struct caller c = caller_called("t1");
+	struct credential one = bearing("cs_1"), session = { .session = STR("s") };
+
+	(void)state;
+	clock_freeze(NOW);
+	keep(r, "cs_1", &c);
+	keep(r, "cs_2", &c);
+	recall_drop(r, &session);
+	recall_drop(r, &one);
+	recall_drop(r, &one);
+	assert_false(knows(r, "cs_1"));
+	assert_true(knows(r, "cs_2"));
+	recall_free(r);
+	clock_release();
+}
+
+static void
 sessions_are_not_kept(void **state)
 {
 	struct recall *r = recall_new(0);
@@ -277,6 +297,7 @@ main(void)
 		cmocka_unit_test(it_lasts_a_second_and_one_renews_it_after_half),
 		cmocka_unit_test(a_change_of_rights_forgets_the_organization_and_what_is_on_its_way),
 		cmocka_unit_test(expiry_and_address_count_each_time),
+		cmocka_unit_test(what_somebody_finds_out_is_forgotten_for_all),
 		cmocka_unit_test(sessions_are_not_kept),
 		cmocka_unit_test(many_callers_push_the_oldest_out),
 		cmocka_unit_test(a_token_that_is_too_fast_is_told_when_to_come_again),

@@ -34,15 +34,14 @@ visit_begin(struct ctx *cx, str environment_id, struct visit *out)
 	return OK;
 }
 
-/* Whether it is production only the database knows: who may read in one kind only, asks it. */
+/* Those who may read everywhere are remembered, and only they: so nobody has to ask again what kind of environment
+ * it is, which the database knows. */
 static bool
-may_peek(const struct caller *c, str environment_id)
+may_everywhere(const struct caller *c)
 {
 	bool same = !c->scope.production_verbs || c->scope.production_verbs == c->scope.verbs;
 
-	return caller_may_in(c, STR(VISIT_RULE), true) &&
-	       (same || caller_may_in(c, STR(VISIT_RULE), false)) &&
-	       caller_in_scope(c, environment_id, STR(""));
+	return caller_may_in(c, STR(VISIT_RULE), true) && (same || caller_may_in(c, STR(VISIT_RULE), false));
 }
 
 status
@@ -52,7 +51,7 @@ visit_peek(struct ctx *cx, str environment_id, const struct caller **out_caller,
 	const struct caller *c = cx->recall && cx->live ? recall_find(cx->recall, cx->credential) : NULL;
 	str id = c && !environment_id.len ? only_environment(c) : environment_id;
 	const struct live_ruleset *live =
-		c && id.len && may_peek(c, id) ? live_peek(cx->live, c->org_id, id) : NULL;
+		c && id.len && caller_in_scope(c, id, STR("")) ? live_peek(cx->live, c->org_id, id) : NULL;
 
 	if (!live) {
 		recall_release(c);
@@ -78,8 +77,10 @@ visit_enter(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg), void *arg, 
 	if (cx->recall)
 		m = recall_begin(cx->recall);
 	TRY(op_read(cx, fn, arg));
-	if (cx->recall)
+	if (cx->recall && may_everywhere(&v->caller))
 		recall_keep(cx->recall, m, cx->credential, &v->caller);
+	else if (cx->recall)
+		recall_drop(cx->recall, cx->credential);
 	return recall_count(cx, &v->caller);
 }
 

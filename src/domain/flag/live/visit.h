@@ -32,8 +32,8 @@ status visit_peek(struct ctx *cx, str environment_id, const struct caller **out_
 void visit_end(const struct caller *c, const struct live_ruleset *live);
 
 /*
- * Outside a transaction, on a worker: fn in one consistent read with cx->caller, as op_read does it, and who it
- * was is remembered for visit_peek. fn says who by visit_begin.
+ * Outside a transaction, on a worker: fn in one consistent read with cx->caller, as op_read does it, and who holds
+ * the rule everywhere is remembered for visit_peek. fn says who by visit_begin.
  *
  * E_RATE_LIMITED  the token is too fast; and whatever fn says
  */
