@@ -22,7 +22,7 @@ const faults = async () => JSON.parse((await run(['version', '--json'])).stdout)
 
 test('TL-1 the catalogue has all that a tool declares, and only tools the caller may run or propose', async () => {
 	const { tools } = await ok(w.agent.get('/api/v1/tools'));
-	assert.equal(tools.filter(({ name }) => name.startsWith('flag.')).length, 29, 'docs/flags.md has them');
+	assert.equal(tools.filter(({ name }) => name.startsWith('flag.')).length, 31, 'docs/flags.md has them');
 	assert.deepEqual(tools.map(({ name }) => name).filter((name) => !name.startsWith('flag.')), ['agent.create', 'agent.disable', 'agent.list', 'note.create', 'note.delete', 'note.get', 'note.list', 'note.update', 'permission.list', 'permission.set', 'token.list', 'token.mint', 'token.revoke']);
 	const tool = tools.find(({ name }) => name === 'note.create');
 	assert.deepEqual({ ...tool, inputSchema: 0, description: 0 }, {
@@ -217,7 +217,8 @@ test('TL-3 a narrowed token does not run a wide read of somebody else', async ()
 async function flagInputs() {
 	const { items } = await ok(boss.get('/api/v1/environments'));
 	const envId = items.find((e) => e.production).id, projectId = items[0].projectId, other = items.find((e) => !e.production).id;
-	const inputs = { 'flag.promote': { fromEnvId: other, toEnvId: envId }, 'flag.evaluate_for_context': { envId, context: {} }, 'flag.lookup_flags_for_target': { envId, targetId: 'x' }, 'flag.get_ruleset_version': { envId },
+	const ruleset = { countersign: 'ruleset/1', flags: {}, configs: {}, segments: {}, targetField: 'userId' };
+	const inputs = { 'flag.import': { envId, ruleset }, 'flag.import_exact': { envId, ruleset }, 'flag.promote': { fromEnvId: other, toEnvId: envId }, 'flag.evaluate_for_context': { envId, context: {} }, 'flag.lookup_flags_for_target': { envId, targetId: 'x' }, 'flag.get_ruleset_version': { envId },
 		'flag.kill_flag': { envId, resourceKey: 'a-flag', diff: {} }, 'flag.set_rollout': { envId, resourceKey: 'a-flag', ruleIndex: 0, rolloutPercent: 5 } };
 	for (const type of ['flag', 'config', 'segment']) {
 		const resourceKey = `a-${type}`, rule = type === 'segment' ? {} : { value: true };
