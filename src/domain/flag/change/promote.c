@@ -233,7 +233,7 @@ promote(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 					     STR_ARG(things), STR_ARG(p.from.slug), STR_ARG(p.to.slug)),
 		.resource_type = one ? str_of(resource_name(p.edits[0].resource)) : STR("environment"),
 		.resource_key = one ? p.edits[0].key : (str){ 0 },
-		.resource_id = one ? (str){ 0 } : p.to.id,
+		.resource_id = one ? STR("") : p.to.id,
 		.environment_id = p.to.id,
 		.live_version = p.seen,
 		.affected = arena_printf(cx->arena, "%.*s in %.*s%.*s%.*s", STR_ARG(things),
