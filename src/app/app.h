@@ -25,6 +25,7 @@ struct ofrep;
 struct oidc;
 struct recall;
 struct registry;
+struct reservoir;
 struct sweeper;
 struct tool;
 
@@ -39,15 +40,16 @@ struct app {
 	struct ctx base; /* what each request's context begins with */
 	str openapi;	 /* the text of /openapi.json: the table does not change */
 	struct figures figures;
-	atomic_bool draining;	  /* a stop has been asked for */
-	struct registry *tools;	  /* made of app_tools */
-	struct event_hub *events; /* who wants to hear what happens */
-	struct feed *feed;	  /* sends events to who follows */
-	struct sweeper *sweeper;  /* ends proposals whose time is over */
-	struct oidc *oidc;	  /* the identity provider, or NULL */
-	struct recall *recall;	  /* who asked a moment ago */
-	struct live *live;	  /* compiled rulesets */
-	struct ofrep *ofrep;	  /* OpenFeature's way in */
+	atomic_bool draining;	     /* a stop has been asked for */
+	struct registry *tools;	     /* made of app_tools */
+	struct event_hub *events;    /* who wants to hear what happens */
+	struct feed *feed;	     /* sends events to who follows */
+	struct sweeper *sweeper;     /* ends proposals whose time is over */
+	struct oidc *oidc;	     /* the identity provider, or NULL */
+	struct recall *recall;	     /* who asked a moment ago */
+	struct live *live;	     /* compiled rulesets */
+	struct reservoir *reservoir; /* samples of contexts */
+	struct ofrep *ofrep;	     /* OpenFeature's way in */
 };
 
 /* All operations of the program, and all tools inside its own database (modules.c), ended by NULL. */

@@ -13,6 +13,7 @@
 #include "domain/flag/change/change.h"
 #include "domain/flag/exchange/export_ops.h"
 #include "domain/flag/live/evaluate_ops.h"
+#include "domain/flag/reservoir/reservoir.h"
 #include "domain/flag/store/ops.h"
 #include "domain/flag/store/store.h"
 #include "domain/note/note.h"
@@ -47,6 +48,7 @@ const struct op *const app_ops[] = {
 	settings_ops,
 	evaluate_ops,
 	exchange_ops,
+	reservoir_ops,
 	NULL,
 };
 

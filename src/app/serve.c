@@ -29,6 +29,7 @@
 #include "db/db.h"
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
+#include "domain/flag/reservoir/reservoir.h"
 #include "face/ofrep/ofrep.h"
 #include "face/rest/feed.h"
 #include "face/rest/rest.h"
@@ -301,6 +302,8 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
 	app->base.live = app->live;
+	app->reservoir = reservoir_new(&app->base);
+	app->base.reservoir = app->reservoir;
 	ofrep_start(app->ofrep, &app->base);
 	app->sweeper = sweeper_start(&(struct sweeper_options){ .db = app->db,
 		.keys = cx->keys,
@@ -328,6 +331,7 @@ serve_on(struct ctx *cx)
 	feed_stop(app->feed); /* before the server: they hold streams */
 	ofrep_stop(app->ofrep);
 	http_server_free(app->server);
+	reservoir_free(app->reservoir);
 	live_free(app->live);
 	recall_free(app->recall);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */

@@ -23,6 +23,7 @@ struct live;
 struct oidc;
 struct recall;
 struct registry;
+struct reservoir;
 struct tx;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
@@ -60,6 +61,7 @@ struct ctx {
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
 	struct recall *recall;		     /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
+	struct reservoir *reservoir;	     /* samples of contexts (domain/flag); NULL: none */
 	str public_url;			     /* where people reach us, "https://host", or empty */
 	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;

@@ -167,7 +167,19 @@
 #define LIMIT_SEMVER	       256u	   /* bytes of a version; longer is none */
 #define LIMIT_IMPACT_ITEMS     20u	   /* flags and configs of a card's blast radius: a person reads it */
 #define LIMIT_IMPACT_BYTES     (1u * MIB)  /* all its answers; the card is stored */
-#define LIMIT_SPOT_CHECKS      50u	   /* contexts that one names; more is what the reservoir is for */
+#define LIMIT_RESERVOIR	       10000u	  /* contexts kept of one environment: a percent is known to a half */
+#define LIMIT_SAMPLE_BYTES     (2u * KIB) /* one of them; a larger one is not sampled */
+#define LIMIT_SAMPLE_RING      1024u	  /* waiting to be written; what comes meanwhile is dropped */
+#define LIMIT_SAMPLE_BATCH     128u	  /* written in one transaction: the writer is not held for long */
+#define LIMIT_SAMPLE_US	       INT64_C(1000000)	     /* how often they are written */
+#define LIMIT_SAMPLE_AGE_US    INT64_C(604800000000) /* a week: what is older says little of now */
+#define LIMIT_SAMPLED	       1000u		     /* environments that sample, of one server */
+#define LIMIT_SAMPLE_FIELDS    100u		     /* named as those to keep */
+#define LIMIT_SURVEYS	       2		     /* at once: a core each, for a tenth of a second */
+#define LIMIT_SURVEY_FIELDS    50u		     /* fields of contexts by which a survey counts ... */
+#define LIMIT_SURVEY_VALUES    20u /* ... where they have no more values than this: others are no groups */
+#define LIMIT_SURVEY_LEAST     5   /* contexts that a group has at least: a smaller one might be a person */
+#define LIMIT_SPOT_CHECKS      50u /* contexts that one names; more is what the reservoir is for */
 
 /* --- rulesets that are live --- */
 #define LIMIT_LIVE_LAG_US	INT64_C(1000000)  /* how old a ruleset may be that another server changed */

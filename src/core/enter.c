@@ -236,9 +236,11 @@ run(struct ctx *cx, struct entry *e, void *in)
 	if (op->tx == OP_TX_NONE)
 		return is_public(op) ? op->run(cx, in, e->out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
-	if (op->prepare || op->tx == OP_TX_OWN)
+	bool prepares = op->prepare && (!op->wants_prepare || op->wants_prepare(cx, in));
+
+	if (prepares || op->tx == OP_TX_OWN)
 		TRY(db_read(cx, ask, e));
-	if (op->prepare)
+	if (prepares)
 		TRY(op->prepare(cx, in));
 	if (op->tx == OP_TX_OWN)
 		return op->run(cx, in, e->out);

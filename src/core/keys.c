@@ -224,3 +224,41 @@ keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out
 	}
 	hmac_done(&h, out);
 }
+
+/* --- boxes --- */
+
+#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG   crypto_aead_xchacha20poly1305_ietf_ABYTES
+_Static_assert(KEYS_KEY == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "its key");
+
+static const unsigned char *
+bytes_of(str s)
+{
+	return (const unsigned char *)(s.len ? s.ptr : "");
+}
+
+status
+keys_box(struct ctx *cx, const unsigned char key[KEYS_KEY], str plain, str about, str *out)
+{
+	unsigned char *p = arena_try(cx->arena, NONCE + plain.len + TAG);
+
+	if (!p)
+		return fail(cx, E_TOO_LARGE, "what is to be encrypted is too large");
+	random_bytes(p, NONCE);
+	CHECK(crypto_aead_xchacha20poly1305_ietf_encrypt(p + NONCE, NULL, bytes_of(plain), plain.len,
+		      bytes_of(about), about.len, NULL, p, key) == 0);
+	*out = (str){ (const char *)p, NONCE + plain.len + TAG };
+	return OK;
+}
+
+str
+keys_open(struct ctx *cx, const unsigned char key[KEYS_KEY], str boxed, str about)
+{
+	unsigned char *plain =
+		boxed.len >= NONCE + TAG ? arena_try(cx->arena, boxed.len - NONCE - TAG + 1) : NULL;
+
+	if (!plain || crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, bytes_of(boxed) + NONCE,
+			      boxed.len - NONCE, bytes_of(about), about.len, bytes_of(boxed), key) != 0)
+		return (str){ NULL, 0 };
+	return (str){ (const char *)plain, boxed.len - NONCE - TAG };
+}

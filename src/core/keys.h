@@ -31,4 +31,15 @@ str keys_fingerprint(struct arena *a, const struct keys *k);
 /* HMAC-SHA-256 over length-prefixed parts: no two lists give the same input. */
 void keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32]);
 
+/*
+ * A box: XChaCha20-Poly1305, a fresh nonce before the ciphertext. `about` is bound to it: a box that was moved
+ * elsewhere does not open. keys_open gives an empty text where it is not what was boxed, or does not fit the
+ * arena.
+ *
+ * E_TOO_LARGE
+ */
+#define KEYS_KEY 32u
+status keys_box(struct ctx *cx, const unsigned char key[KEYS_KEY], str plain, str about, str *out) MUST_USE;
+str keys_open(struct ctx *cx, const unsigned char key[KEYS_KEY], str boxed, str about);
+
 #endif

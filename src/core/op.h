@@ -75,6 +75,7 @@ struct op {
 	/* Slow work on the input (hashing a password): once, outside the transaction, after the caller was
 	 * found entitled. May be NULL. */
 	status (*prepare)(struct ctx *cx, void *in);
+	bool (*wants_prepare)(struct ctx *cx, const void *in); /* is there any for this input? NULL: always */
 	/*
 	 * On the event loop, before a worker has its turn, nobody identified yet: memory only, and quick. OK: it
 	 * wrote the members of the answer; E_BUSY: a worker shall run it, nothing was done; anything else is the

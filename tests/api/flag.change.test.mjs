@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
+import { run } from './lib/server.mjs';
 
 let w, projectId, production, staging, boss, count = 0;
 before(async () => {
@@ -325,6 +326,15 @@ test('TL-6 agents\' tiers: the changes need approval by default, the reads do no
 	assert.equal(page.flags.length, 1);
 	assert.notEqual((await read('list_flags', { envId: production.id, limit: 1, after: page.next }, w.agent)).flags[0].key, page.flags[0].key);
 	for (const plural of ['configs', 'segments']) assert.ok(Array.isArray((await read(`list_${plural}`, { envId: production.id }, w.agent))[plural]));
+});
+
+test('AP-6 the command line shows the blast radius', async () => {
+	const flag = await create('flag', { defaultValue: true });
+	const p = await propose('kill_flag', flag, {}, { spotCheck: people });
+	const shown = await run(['proposals', p.proposalId], { env: { COUNTERSIGN_SERVER: w.server.url, COUNTERSIGN_TOKEN: w.first.adminToken } });
+	assert.equal(shown.code, 0, shown.stderr);
+	assert.match(shown.stdout, /Spot check +\{"plan":"pro","userId":"u1"\}/);
+	assert.ok(shown.stdout.includes(`${flag}: true -> false`), shown.stdout);
 });
 
 // --- promote ---

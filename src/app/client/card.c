@@ -67,6 +67,62 @@ show_change(struct ctx *cx, struct buf *b, const struct json *change)
 	show_value(cx, b, "              ", part_of(change, "input"));
 }
 
+/* --- the blast radius --- */
+
+static str
+value_of(struct ctx *cx, const struct json *answers, str key)
+{
+	const struct json *answer = answers ? json_get(answers, key) : NULL;
+
+	return answer && answer->type == JSON_OBJECT ? shown_json(cx, part_of(answer, "value"))
+						     : STR("nothing");
+}
+
+/* What one context is answered now and then, key by key. */
+static void
+show_check(struct ctx *cx, struct buf *b, const struct json *check)
+{
+	const struct json *live = part_of(check, "live"), *preview = part_of(check, "preview");
+
+	shown_field(b, "Spot check", shown_json(cx, part_of(check, "context")));
+	if (!live)
+		return;
+	JSON_EACH (answer, live) {
+		str before = value_of(cx, live, answer->key), after = value_of(cx, preview, answer->key);
+		bool same = str_eq(before, after);
+
+		shown_field(b, "",
+			arena_printf(cx->arena, "%.*s: %.*s%s%.*s",
+				STR_ARG(shown_line(cx->arena, answer->key)), STR_ARG(before),
+				same ? ", as before" : " -> ", STR_ARG(same ? STR("") : after)));
+	}
+}
+
+static void
+show_radius(struct ctx *cx, struct buf *b, const struct json *card)
+{
+	const struct json *checks = part_of(card, "blastRadius"), *recent = part_of(card, "recentContexts");
+	const struct json *changes = recent ? part_of(recent, "changes") : NULL;
+
+	if (checks)
+		JSON_EACH (check, checks)
+			show_check(cx, b, check);
+	if (recent)
+		shown_field(b, "Recently", text_of(recent, "sentence"));
+	if (changes)
+		JSON_EACH (change, changes)
+			shown_field(b, "",
+				arena_printf(cx->arena, "%.*s: %.*s -> %.*s, %.*s contexts",
+					STR_ARG(shown_line(cx->arena, text_of(change, "key"))),
+					STR_ARG(part_of(change, "before")
+							? shown_json(cx, part_of(change, "before"))
+							: STR("nothing")),
+					STR_ARG(part_of(change, "after")
+							? shown_json(cx, part_of(change, "after"))
+							: STR("nothing")),
+					STR_ARG(shown_json(cx, part_of(change, "contexts")))));
+}
+
 static void
 show_resource(struct ctx *cx, struct buf *b, const struct json *resource)
 {
@@ -219,6 +275,7 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));
 	show_change(cx, b, part_of(card, "change"));
+	show_radius(cx, b, card);
 	show_risk(cx, b, part_of(card, "risk"));
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));

@@ -14,44 +14,13 @@
 
 #include <sodium.h>
 
-#define KEY   crypto_aead_xchacha20poly1305_ietf_KEYBYTES
-#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
-#define TAG   crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define SALT  32u
+#define KEY  KEYS_KEY
+#define SALT 32u
 
 static const unsigned char *
 bytes_of(str s)
 {
 	return (const unsigned char *)(s.len ? s.ptr : "");
-}
-
-/* --- one box: nonce, then ciphertext --- */
-
-static status
-box(struct ctx *cx, const unsigned char key[KEY], str plain, str about, str *out)
-{
-	unsigned char *p = arena_try(cx->arena, NONCE + plain.len + TAG);
-
-	if (!p)
-		return fail(cx, E_TOO_LARGE, "the values of an audit entry are too large");
-	random_bytes(p, NONCE);
-	CHECK(crypto_aead_xchacha20poly1305_ietf_encrypt(p + NONCE, NULL, bytes_of(plain), plain.len,
-		      bytes_of(about), about.len, NULL, p, key) == 0);
-	*out = (str){ (const char *)p, NONCE + plain.len + TAG };
-	return OK;
-}
-
-/* Empty where it is not what was boxed, or does not fit the arena. */
-static str
-unbox(struct ctx *cx, const unsigned char key[KEY], str boxed, str about)
-{
-	unsigned char *plain =
-		boxed.len >= NONCE + TAG ? arena_try(cx->arena, boxed.len - NONCE - TAG + 1) : NULL;
-
-	if (!plain || crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, bytes_of(boxed) + NONCE,
-			      boxed.len - NONCE, bytes_of(about), about.len, bytes_of(boxed), key) != 0)
-		return (str){ NULL, 0 };
-	return (str){ (const char *)plain, boxed.len - NONCE - TAG };
 }
 
 /* --- keys of subjects --- */
@@ -75,7 +44,7 @@ key_about(struct arena *a, str org_id, str key_id)
 static status
 unwrap(struct ctx *cx, str org_id, str key_id, str wrapped, unsigned char out[KEY])
 {
-	str plain = unbox(cx, cx->keys->seal, wrapped, key_about(cx->arena, org_id, key_id));
+	str plain = keys_open(cx, cx->keys->seal, wrapped, key_about(cx->arena, org_id, key_id));
 
 	if (plain.len != KEY)
 		return fail(cx, E_INTERNAL,
@@ -93,7 +62,7 @@ make_key(struct ctx *cx, str org_id, str subject)
 
 	random_bytes(key, sizeof(key));
 	TRY(tx_now_us(cx, &now_us));
-	TRY(box(cx, cx->keys->seal, (str){ (const char *)key, KEY }, key_about(cx->arena, org_id, id),
+	TRY(keys_box(cx, cx->keys->seal, (str){ (const char *)key, KEY }, key_about(cx->arena, org_id, id),
 		&wrapped));
 	sodium_memzero(key, sizeof(key));
 	return db_run(
@@ -238,7 +207,7 @@ vault_put(struct ctx *cx, str org_id, str entry_id, str subject, const struct js
 	TRY(make_diff(cx, before, after, &v.diff));
 	TRY(print_values(cx, &v, &plain));
 	TRY(key_for(cx, org_id, subject, &key_id, key));
-	s = box(cx, key, plain, entry_id, &sealed);
+	s = keys_box(cx, key, plain, entry_id, &sealed);
 	sodium_memzero(key, sizeof(key));
 	TRY(s);
 	TRY(db_run(cx, SQL_AUDIT_VALUE_ADD, TEXT(org_id), TEXT(entry_id), TEXT(key_id), BLOB(sealed)));
@@ -299,7 +268,7 @@ vault_open(struct ctx *cx, str org_id, str entry_id, const struct vault_sealed *
 		ctx_clear(cx);
 		return OK;
 	}
-	plain = unbox(cx, key, v->sealed, entry_id);
+	plain = keys_open(cx, key, v->sealed, entry_id);
 	sodium_memzero(key, sizeof(key));
 	if (!plain.len || read_values(cx, plain, salt, &values, &got) != OK) {
 		ctx_clear(cx);

@@ -185,6 +185,8 @@ add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
 	json_add_member(card, STR("expiresAt"), json_new_int(cx->arena, a->expires_at));
 	json_add_member(card, STR("policyVersion"), json_new_int(cx->arena, a->policy_version));
 	add_text(cx, card, "payloadHash", a->payload_hash, &found);
+	if (a->survey)
+		json_add_member(card, STR("recentContexts"), visible_json(cx->arena, a->survey, &found));
 	found = 0;
 	add_people(cx, card, a, &found);
 }

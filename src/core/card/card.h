@@ -3,7 +3,8 @@
  * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
  *
  *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
- *	              payload's hash, policy version, the agent's own words (last, labelled):
+ *	              payload's hash, policy version, how many recent contexts it would change, the
+ *	              agent's own words (last, labelled):
  *	              fixed when it was proposed
  *	seen part     summary, affected data, the change (created, deleted, or field by field), the
  *	              environment's version and the blast radius where there are, warnings: what the
@@ -26,6 +27,7 @@ struct card_asked {
 	struct json *approvers;		     /* the teams that are asked; NULL: anybody who may */
 	str by_id, by_kind, by_name, for_id; /* for_id empty: for themselves */
 	int64_t expires_at, policy_version;
+	const struct json *survey; /* what the tool found out before (tool.h), or NULL */
 	str says_summary, says_reasoning;
 };
 

@@ -14,6 +14,14 @@
 
 #include "core/gate/gate.sql.h" /* SQL_GATE_*, generated from gate.sql */
 
+const struct tool *
+gate_tool(const struct ctx *cx, str name)
+{
+	const struct tool *t = tool_find(cx->tools, name);
+
+	return t ? t : tool_of_kind(cx->tools, name);
+}
+
 bool
 gate_may(const struct caller *c, const struct tool *t, bool production)
 {
@@ -116,10 +124,8 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 	struct gate_pass *out)
 {
 	const struct caller *c = cx->caller;
-	struct gate_pass p = { .tool = tool_find(cx->tools, name) };
+	struct gate_pass p = { .tool = gate_tool(cx, name) };
 
-	if (!p.tool)
-		p.tool = tool_of_kind(cx->tools, name);
 	if (p.tool)
 		p.tier = permission_tier(snapshot, p.tool, &p.tier_stored);
 	if (!p.tool || p.tier == TIER_BLOCKED)

@@ -48,6 +48,9 @@ status gate_spend(struct ctx *cx) MUST_USE;
  */
 status gate_keep_failed(struct ctx *cx, str tool, const struct json *input) MUST_USE;
 
+/* A tool by its name or its kind, or NULL. Whether somebody may know of it is for gate_enter to say. */
+const struct tool *gate_tool(const struct ctx *cx, str name);
+
 /* Does the caller hold the tool's own rules, or at least the right to propose it, in an environment that is
  * production or not? */
 bool gate_may(const struct caller *c, const struct tool *t, bool production);

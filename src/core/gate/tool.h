@@ -72,6 +72,12 @@ struct tool {
 	enum tool_contract contract;
 	enum tool_provider provider;
 	status (*run)(struct ctx *cx, const struct tool_call *call, struct tool_result *out);
+	/*
+	 * What else is to be known of a call before it is proposed, and takes too long for a transaction: runs
+	 * outside of one, with cx->caller, who may propose it. *out, or nothing, goes on the card as it is then:
+	 * it is not made again at apply. A failure is no answer: the dry-run will say what is wrong. May be NULL.
+	 */
+	status (*survey)(struct ctx *cx, const struct tool_call *call, const struct json **out);
 };
 
 /* All built-in tools, from the list of modules. An unknown name gives NULL. */

@@ -121,3 +121,46 @@ handler_place(
 	*out = p;
 	return OK;
 }
+
+/* --- what is found out before --- */
+
+bool
+handler_surveys(const struct ctx *cx, str tool)
+{
+	const struct tool *t = gate_tool(cx, tool);
+
+	return t && t->survey;
+}
+
+struct surveying {
+	const struct tool *tool;
+	bool may;
+};
+
+/* May the caller propose it, as far as that can be said without its environment? */
+static status
+may_survey(struct ctx *cx, void *arg)
+{
+	struct surveying *s = arg;
+	struct permission_snapshot snapshot;
+
+	TRY(permission_load(cx, cx->caller, &snapshot));
+	s->may = gate_lists(cx->caller, &snapshot, s->tool);
+	return OK;
+}
+
+const struct json *
+handler_survey(struct ctx *cx, str tool, const struct json *input)
+{
+	struct surveying s = { .tool = gate_tool(cx, tool) };
+	struct tool_call call = { .tool = s.tool, .input = input };
+	const struct json *out = NULL;
+
+	if (!s.tool || !s.tool->survey)
+		return NULL;
+	if (db_read(cx, may_survey, &s) != OK || !s.may || gate_check_input(cx, s.tool, input) != OK ||
+		s.tool->survey(cx, &call, &out) != OK)
+		out = NULL;
+	ctx_clear(cx);
+	return out;
+}

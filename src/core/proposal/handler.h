@@ -15,6 +15,14 @@ struct handler_run {
 /* A tx_fn: arg is a struct handler_run. */
 status handler_run(struct ctx *cx, void *arg);
 
+/*
+ * Outside a transaction, with cx->caller: what the tool finds out before it is proposed (its `survey`), or NULL:
+ * nothing, or nothing for this caller. It never fails: what is wrong is for the propose to say. The first asks
+ * whether the tool of that name, or kind, has one.
+ */
+bool handler_surveys(const struct ctx *cx, str tool);
+const struct json *handler_survey(struct ctx *cx, str tool, const struct json *input);
+
 /* Before anything else of a propose, a call or an apply: a tool that runs can ask for no other (PA-14).
  * E_INTERNAL */
 status handler_alone(struct ctx *cx) MUST_USE;

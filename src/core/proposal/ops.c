@@ -5,6 +5,7 @@
 #include "core/audit/audit.h"
 #include "core/event.h"
 #include "core/gate/gate.h"
+#include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/wire.h"
@@ -117,6 +118,7 @@ out_why(struct json_out *o, const struct error *why)
 
 struct propose_body {
 	struct json *body;
+	const struct json *survey;
 };
 static const struct field propose_body[] = {
 	FIELD_JSON(struct propose_body, body, .need = true,
@@ -160,17 +162,72 @@ run_propose(struct ctx *cx, const void *in, struct json_out *out)
 	struct propose_in asked;
 
 	TRY(wire_read(cx, b->body, &asked));
+	asked.survey = b->survey;
 	return proposal_answer(cx, &asked, out);
 }
+
+static bool
+wants_survey(struct ctx *cx, const void *in)
+{
+	const struct propose_body *b = in;
+	const struct json *name = json_get(b->body, STR("kind"));
+
+	name = name ? name : json_get(b->body, STR("tool"));
+	return name && handler_surveys(cx, name->text);
+}
+
+static status
+survey_propose(struct ctx *cx, void *in)
+{
+	struct propose_body *b = in;
+	struct propose_in asked;
+
+	if (wire_read(cx, b->body, &asked) == OK)
+		b->survey = handler_survey(cx, asked.tool, asked.input);
+	ctx_clear(cx);
+	return OK;
+}
+
+struct again_in {
+	str id;
+	const struct json *survey;
+};
+static const struct field again_in[] = { ID_FIELD(struct again_in), FIELD_END };
 
 static status
 run_again(struct ctx *cx, const void *in, struct json_out *out)
 {
-	const struct id_in *i = in;
+	const struct again_in *i = in;
 	struct propose_in asked;
 
 	TRY(proposal_again(cx, i->id, &asked));
+	asked.survey = i->survey;
 	return proposal_answer(cx, &asked, out);
+}
+
+struct finding {
+	str id;
+	struct propose_in asked;
+};
+
+static status
+find_again(struct ctx *cx, void *arg)
+{
+	struct finding *f = arg;
+
+	return proposal_again(cx, f->id, &f->asked);
+}
+
+static status
+survey_again(struct ctx *cx, void *in)
+{
+	struct again_in *i = in;
+	struct finding f = { .id = i->id };
+
+	if (db_read(cx, find_again, &f) == OK)
+		i->survey = handler_survey(cx, f.asked.tool, f.asked.input);
+	ctx_clear(cx);
+	return OK;
 }
 
 /* --- look --- */
@@ -453,6 +510,7 @@ run_wait(struct ctx *cx, const void *in, struct json_out *out)
 struct call_in {
 	str tool;
 	struct json *input;
+	const struct json *survey;
 };
 static const struct field call_in[] = {
 	FIELD_TEXT(struct call_in, tool, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Its name."),
@@ -500,13 +558,29 @@ static status
 run_call(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct call_in *i = in;
-	struct propose_in asked = {
-		.tool = i->tool, .input = i->input, .idempotency_key = cx->idempotency_key
-	};
+	struct propose_in asked = { .tool = i->tool,
+		.input = i->input,
+		.idempotency_key = cx->idempotency_key,
+		.survey = i->survey };
 	struct proposal_called called = { 0 };
 
 	TRY(proposal_call(cx, &asked, &called));
 	return out_called(cx, &called, out);
+}
+
+static bool
+wants_call_survey(struct ctx *cx, const void *in)
+{
+	return handler_surveys(cx, ((const struct call_in *)in)->tool);
+}
+
+static status
+survey_call(struct ctx *cx, void *in)
+{
+	struct call_in *i = in;
+
+	i->survey = handler_survey(cx, i->tool, i->input);
+	return OK;
 }
 
 static status
@@ -556,6 +630,8 @@ const struct op proposal_ops[] = {
 		.success = 201,
 		.errors = PROPOSE_ERRORS,
 		.refused = refused_propose,
+		.wants_prepare = wants_survey,
+		.prepare = survey_propose,
 		.run = run_propose },
 	{ .name = "proposal_repropose",
 		.method = "POST",
@@ -565,12 +641,13 @@ const struct op proposal_ops[] = {
 		.tx = OP_TX_DECIDE,
 		.doc = "Proposes the stored payload of a proposal again, as it would happen now: a new "
 		       "proposal with a fresh card. Who may propose it may; the old one stays as it is.",
-		.in = id_in,
-		.in_size = sizeof(struct id_in),
+		.in = again_in,
+		.in_size = sizeof(struct again_in),
 		.out = wire_out,
 		.success = 201,
 		.errors = PROPOSE_ERRORS,
 		.refused = refused_propose,
+		.prepare = survey_again,
 		.run = run_again },
 	{ .name = "proposal_list",
 		.method = "GET",
@@ -705,6 +782,8 @@ const struct op proposal_ops[] = {
 		.out = call_out,
 		.errors = PROPOSE_ERRORS,
 		.refused = refused_call,
+		.wants_prepare = wants_call_survey,
+		.prepare = survey_call,
 		.run = run_call },
 	{ 0 },
 };

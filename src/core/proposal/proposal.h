@@ -31,7 +31,8 @@ struct propose_in {
 	str domain;	      /* S3 document */
 	int64_t tool_version; /* S3 document; 0: today's */
 	str prompt_version, prompt_hash, model, provider;
-	str again_of; /* the proposal whose payload it is, proposed again; or empty */
+	const struct json *survey; /* of the tool, made outside the transaction; or NULL */
+	str again_of;		   /* the proposal whose payload it is, proposed again; or empty */
 };
 
 struct tally;

@@ -164,6 +164,7 @@ make_card(struct ctx *cx, struct making *m)
 		.for_id = m->p.delegator_id,
 		.expires_at = m->p.expires_at,
 		.policy_version = m->p.policy_version,
+		.survey = m->in->survey,
 		.says_summary = m->in->intent_summary,
 		.says_reasoning = m->in->intent_reasoning };
 	const struct tool_result *seen = m->ran ? &m->run.result : NULL;

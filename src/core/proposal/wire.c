@@ -334,7 +334,7 @@ struct answer {
 		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id, kind,
 		env_id, resource_type, resource_key;
 	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply,
-		*blast_radius;
+		*blast_radius, *recent_contexts;
 	int64_t tool_version, applied_version, live_version;
 };
 const struct field wire_out[] = {
@@ -366,6 +366,9 @@ const struct field wire_out[] = {
 	FIELD_JSON(struct answer, blast_radius,
 		.doc = "The given spot checks: [{context, live, preview}], what each is answered now and "
 		       "then."),
+	FIELD_JSON(struct answer, recent_contexts,
+		.doc = "How many of the contexts that were sampled of late would be answered otherwise, "
+		       "and which groups of them; where the environment samples."),
 	FIELD_JSON(struct answer, risk, .need = true, .doc = "Its level and the reasons."),
 	FIELD_JSON(struct answer, approvals, .need = true,
 		.doc = "How many are needed and there, of which teams, what is missing, and every vote."),
@@ -540,7 +543,8 @@ static void
 out_change(const struct ctx *cx, const struct proposal *p, const struct json *card, struct json_out *o)
 {
 	const struct tool *t = tool_find(cx->tools, p->tool);
-	const struct json *radius = json_get(card, STR("blastRadius"));
+	const struct json *radius = json_get(card, STR("blastRadius")),
+			  *recent = json_get(card, STR("recentContexts"));
 
 	if (t && t->kind)
 		json_out_str(o, "kind", str_of(t->kind));
@@ -554,6 +558,8 @@ out_change(const struct ctx *cx, const struct proposal *p, const struct json *ca
 		json_out_int(o, "liveVersion", card_version(card));
 	if (radius)
 		json_out_value(o, "blastRadius", radius);
+	if (recent)
+		json_out_value(o, "recentContexts", recent);
 }
 
 status

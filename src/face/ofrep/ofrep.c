@@ -7,6 +7,7 @@
 #include "core/op.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/live/visit.h"
+#include "domain/flag/reservoir/reservoir.h"
 #include "face/ofrep/answer.h"
 #include "face/ofrep/stream.h"
 
@@ -80,7 +81,9 @@ peek_answer(struct http_exchange *x, const struct ofrep_ask *a, const struct cal
 	if (!ofrep_is_light(a, live) || !ofrep_in_scope(a, c, live->environment_id))
 		return E_BUSY;
 	TRY(recall_count(x->cx, c));
-	return ofrep_answer(x, a, c, live);
+	TRY(ofrep_answer(x, a, c, live));
+	reservoir_offer(x->cx->reservoir, live->environment_id, a->context);
+	return OK;
 }
 
 static status
@@ -161,6 +164,8 @@ answer(struct http_exchange *x, enum question q)
 	expect(x, &e.visit);
 	TRY(live_take(x->cx, e.visit.caller.org_id, e.visit.environment.id, &live));
 	s = ofrep_answer(x, &a, &e.visit.caller, live);
+	if (s == OK)
+		reservoir_offer(x->cx->reservoir, live->environment_id, a.context);
 	live_release(live);
 	return s;
 }

@@ -110,7 +110,9 @@ assert_drift(struct unit *u, struct card card, const struct facts *f, bool drift
 	struct tool_result seen = result_of(u, f);
 	struct card again;
 
-	assert_status(card_again(&u->cx, parse(u, arena_cstr(&u->arena, card.text)), parse(u, f->input), &seen, &again), OK);
+	assert_status(card_again(&u->cx, parse(u, arena_cstr(&u->arena, card.text)), parse(u, f->input),
+			      &seen, &again),
+		OK);
 	assert_int_equal(str_eq(again.view_hash, card.view_hash), !drifts);
 	assert_int_equal(str_eq(again.text, card.text), !drifts);
 }

@@ -50,20 +50,33 @@
 /* --- what is being changed --- */
 
 struct change {
-	struct environment e; /* locked */
-	int64_t seen;	      /* its version before */
-	struct json *doc;     /* what was live */
+	struct environment e;
+	int64_t seen;	  /* its version before */
+	struct json *doc; /* what was live */
 	struct store_item item;
 	struct store_edit edit;
 };
 
 /*
- * Locks the environment, and finds what is to be changed in it; edit.state is the caller's to set.
+ * Finds the environment and what is to be changed in it, as the input's envId and resourceKey say; edit.state is
+ * the caller's to set. lock: nobody else changes it meanwhile.
  *
  * E_NOT_FOUND; E_SCOPE, before anybody learns whether it exists; E_DRIFT, see tool_check_version
  */
-status change_begin(struct ctx *cx, const struct tool_call *call, str environment_id, enum resource r,
-	str key, struct change *out) MUST_USE;
+status change_begin(struct ctx *cx, const struct tool_call *call, bool lock, enum resource r,
+	struct change *out) MUST_USE;
+
+/* From an input to the edit: with the environment locked to do it, or only to look. */
+typedef status change_plan(struct ctx *cx, const struct tool_call *call, bool lock, struct change *out);
+
+/*
+ * What it would do to the contexts that were sampled of late (reservoir/survey.h), or NULL: outside a transaction.
+ * The second is for who has its edits already: on says whether the environment samples.
+ */
+status change_survey(struct ctx *cx, const struct tool_call *call, change_plan *plan, const struct json **out)
+	MUST_USE;
+status change_survey_edits(struct ctx *cx, const struct environment *e, const struct json *doc,
+	const struct store_edit *edits, size_t count, const struct json **out) MUST_USE;
 
 /*
  * Writes the edit; the blast radius and all else go into *out. verb: "Kill".

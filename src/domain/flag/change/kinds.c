@@ -114,15 +114,27 @@ kind_of(const struct tool *t)
 /* --- setting --- */
 
 static status
-set(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+plan(struct ctx *cx, const struct tool_call *call, bool lock, struct change *c)
 {
 	const struct kind *k = kind_of(call->tool);
+
+	TRY(change_begin(cx, call, lock, k->resource, c));
+	return k->next ? k->next(cx, &c->item, json_get(call->input, STR("diff")), &c->edit.state) : OK;
+}
+
+static status
+survey(struct ctx *cx, const struct tool_call *call, const struct json **out)
+{
+	return change_survey(cx, call, plan, out);
+}
+
+static status
+set(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+{
 	struct change c;
 
-	TRY(change_begin(cx, call, input_text(call->input, "envId"), k->resource,
-		input_text(call->input, "resourceKey"), &c));
-	TRY(k->next(cx, &c.item, json_get(call->input, STR("diff")), &c.edit.state));
-	return change_write(cx, call, &c, k->verb, "/diff", out);
+	TRY(plan(cx, call, true, &c));
+	return change_write(cx, call, &c, kind_of(call->tool)->verb, "/diff", out);
 }
 
 /* --- deleting: from the project, so from all its environments --- */
@@ -254,7 +266,8 @@ const struct tool change_tools[] = {
 		.rollback = true,                                                                            \
 		.ttl_seconds = CHANGE_TTL_SECONDS,                                                           \
 		.failure = CHANGE_FAILURE,                                                                   \
-		.run = set },
+		.run = set,                                                                                  \
+		.survey = survey },
 	SET_KINDS(X)
 #undef X
 #define X(kind_, R, r)                                                                                       \
@@ -271,7 +284,8 @@ const struct tool change_tools[] = {
 		.target = CHANGE_TARGET,                                                                     \
 		.ttl_seconds = CHANGE_TTL_SECONDS,                                                           \
 		.failure = CHANGE_FAILURE,                                                                   \
-		.run = delete },
+		.run = delete,                                                                               \
+		.survey = survey },
 		DELETE_KINDS(X)
 #undef X
 			{ 0 },

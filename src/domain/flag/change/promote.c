@@ -5,9 +5,11 @@
 
 #include "base/limits.h"
 #include "core/ident/caller.h"
+#include "db/db.h"
+#include "domain/flag/reservoir/survey.h"
 
 struct promotion {
-	struct environment from, to; /* locked, both */
+	struct environment from, to;
 	int64_t seen;
 	struct json *source, *doc; /* what is live there, and here */
 	struct store_edit *edits;  /* only what differs */
@@ -24,8 +26,9 @@ entry(const struct json *doc, enum resource r, str key)
 
 /* Always in the order of their ids, so that two promotions cannot wait for each other. */
 static status
-lock_both(struct ctx *cx, const struct tool_call *call, struct promotion *p)
+find_both(struct ctx *cx, const struct tool_call *call, bool lock, struct promotion *p)
 {
+	status (*find)(struct ctx *, str, struct environment *) = lock ? environment_lock : environment_get;
 	str from = input_text(call->input, "fromEnvId"), to = input_text(call->input, "toEnvId");
 	bool first = str_cmp(from, to) < 0;
 
@@ -35,8 +38,8 @@ lock_both(struct ctx *cx, const struct tool_call *call, struct promotion *p)
 	}
 	TRY(change_in_scope(cx, call, from, (str){ 0 }));
 	TRY(change_in_scope(cx, call, to, (str){ 0 }));
-	TRY(environment_lock(cx, first ? from : to, first ? &p->from : &p->to));
-	TRY(environment_lock(cx, first ? to : from, first ? &p->to : &p->from));
+	TRY(find(cx, first ? from : to, first ? &p->from : &p->to));
+	TRY(find(cx, first ? to : from, first ? &p->to : &p->from));
 	if (!str_eq(p->from.project_id, p->to.project_id)) {
 		fail_issue(cx, STR("/toEnvId"), STR("must be of the same project"));
 		return fail(cx, E_INVALID, "both environments must be of one project");
@@ -210,6 +213,41 @@ value_of(struct ctx *cx, const struct promotion *p, struct json *differ)
 }
 
 static status
+plan(struct ctx *cx, const struct tool_call *call, bool lock, struct promotion *p)
+{
+	TRY(find_both(cx, call, lock, p));
+	TRY(may_read(cx, call, p));
+	TRY(tool_check_version(cx, call, p->to.version));
+	TRY(store_document(cx, &p->from, 0, &p->source));
+	TRY(store_document(cx, &p->to, 0, &p->doc));
+	return choose(cx, call, p);
+}
+
+struct looking {
+	const struct tool_call *call;
+	struct promotion p;
+	bool on;
+};
+
+static status
+look(struct ctx *cx, void *arg)
+{
+	struct looking *l = arg;
+
+	TRY(survey_is_on(cx, cx->caller->org_id, input_text(l->call->input, "toEnvId"), &l->on));
+	return l->on ? plan(cx, l->call, false, &l->p) : OK;
+}
+
+static status
+survey(struct ctx *cx, const struct tool_call *call, const struct json **out)
+{
+	struct looking l = { .call = call };
+
+	TRY(db_read(cx, look, &l));
+	return l.on ? change_survey_edits(cx, &l.p.to, l.p.doc, l.p.edits, l.p.count, out) : OK;
+}
+
+static status
 promote(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 {
 	struct promotion p = { 0 };
@@ -218,12 +256,7 @@ promote(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	struct json *differ;
 	str words, things;
 
-	TRY(lock_both(cx, call, &p));
-	TRY(may_read(cx, call, &p));
-	TRY(tool_check_version(cx, call, p.to.version));
-	TRY(store_document(cx, &p.from, 0, &p.source));
-	TRY(store_document(cx, &p.to, 0, &p.doc));
-	TRY(choose(cx, call, &p));
+	TRY(plan(cx, call, true, &p));
 	TRY(store_write(cx, &p.to, p.edits, p.count, call->now_us));
 	TRY(change_impact(cx, call, p.doc, p.edits, p.count, &impact, &words));
 	differ = differing(cx, &p);
@@ -280,6 +313,7 @@ const struct tool change_promote_tools[] = {
 		.rollback = true,
 		.ttl_seconds = CHANGE_TTL_SECONDS,
 		.failure = CHANGE_FAILURE,
-		.run = promote },
+		.run = promote,
+		.survey = survey },
 	{ 0 },
 };

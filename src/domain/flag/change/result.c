@@ -3,6 +3,8 @@
 
 #include "base/limits.h"
 #include "core/ident/caller.h"
+#include "db/db.h"
+#include "domain/flag/reservoir/survey.h"
 
 str
 input_text(const struct json *input, const char *key)
@@ -122,19 +124,57 @@ change_impact(struct ctx *cx, const struct tool_call *call, const struct json *d
 /* --- one change, from its beginning to its end --- */
 
 status
-change_begin(struct ctx *cx, const struct tool_call *call, str environment_id, enum resource r, str key,
-	struct change *out)
+change_begin(struct ctx *cx, const struct tool_call *call, bool lock, enum resource r, struct change *out)
 {
+	str environment_id = input_text(call->input, "envId"), key = input_text(call->input, "resourceKey");
 	struct change c = { .edit = { .resource = r, .key = key } };
 
 	TRY(change_in_scope(cx, call, environment_id, key));
-	TRY(environment_lock(cx, environment_id, &c.e));
+	TRY(lock ? environment_lock(cx, environment_id, &c.e) : environment_get(cx, environment_id, &c.e));
 	TRY(tool_check_version(cx, call, c.e.version));
 	TRY(store_find(cx, &c.e, r, key, &c.item));
 	TRY(store_document(cx, &c.e, 0, &c.doc));
 	c.seen = c.e.version;
 	*out = c;
 	return OK;
+}
+
+struct looking {
+	const struct tool_call *call;
+	change_plan *plan;
+	struct change c;
+	bool on;
+};
+
+static status
+look(struct ctx *cx, void *arg)
+{
+	struct looking *l = arg;
+
+	TRY(survey_is_on(cx, cx->caller->org_id, input_text(l->call->input, "envId"), &l->on));
+	return l->on ? l->plan(cx, l->call, false, &l->c) : OK;
+}
+
+status
+change_survey_edits(struct ctx *cx, const struct environment *e, const struct json *doc,
+	const struct store_edit *edits, size_t count, const struct json **out)
+{
+	struct impact_pair pair;
+	status s;
+
+	TRY(impact_open(cx, doc, edits, count, &pair));
+	s = survey_make(cx, cx->caller->org_id, e->id, &pair, out);
+	impact_close(&pair);
+	return s;
+}
+
+status
+change_survey(struct ctx *cx, const struct tool_call *call, change_plan *plan, const struct json **out)
+{
+	struct looking l = { .call = call, .plan = plan };
+
+	TRY(db_read(cx, look, &l));
+	return l.on ? change_survey_edits(cx, &l.c.e, l.c.doc, &l.c.edit, 1, out) : OK;
 }
 
 static struct json *

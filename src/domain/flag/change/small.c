@@ -172,17 +172,28 @@ appended(struct ctx *cx, const struct json *list, const struct json *item)
 }
 
 static status
+plan_append(struct ctx *cx, const struct tool_call *call, bool lock, struct change *c)
+{
+	TRY(change_begin(cx, call, lock, resource_of(call->tool), c));
+	c->edit.state = change_with(cx, c->item.state, "rules",
+		appended(cx, json_get(c->item.state, STR("rules")), json_get(call->input, STR("rule"))));
+	return OK;
+}
+
+static status
+survey_append(struct ctx *cx, const struct tool_call *call, const struct json **out)
+{
+	return change_survey(cx, call, plan_append, out);
+}
+
+static status
 append(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 {
-	enum resource r = resource_of(call->tool);
 	const struct json *rules;
 	struct change c;
 
-	TRY(change_begin(
-		cx, call, input_text(call->input, "envId"), r, input_text(call->input, "resourceKey"), &c));
+	TRY(plan_append(cx, call, true, &c));
 	rules = json_get(c.item.state, STR("rules"));
-	c.edit.state = change_with(
-		cx, c.item.state, "rules", appended(cx, rules, json_get(call->input, STR("rule"))));
 	return change_paths(cx, arena_printf(cx->arena, "/rules/%u", rules ? rules->count : 0), "/rule",
 		change_write(cx, call, &c, "Append a rule to", "", out));
 }
@@ -196,19 +207,17 @@ no_such_rule(struct ctx *cx, int64_t index, str key)
 
 /* A toggle: only how many get it, never what or who. */
 static status
-roll_out(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+plan_roll_out(struct ctx *cx, const struct tool_call *call, bool lock, struct change *c)
 {
 	struct json *rules = json_new_array(cx->arena);
 	const struct json *old;
-	struct change c;
 	int64_t index = -1, n = 0;
 
 	(void)json_to_int(json_get(call->input, STR("ruleIndex")), &index);
-	TRY(change_begin(cx, call, input_text(call->input, "envId"), RESOURCE_FLAG,
-		input_text(call->input, "resourceKey"), &c));
-	old = json_get(c.item.state, STR("rules"));
+	TRY(change_begin(cx, call, lock, RESOURCE_FLAG, c));
+	old = json_get(c->item.state, STR("rules"));
 	if (!old || index >= old->count)
-		return no_such_rule(cx, index, c.edit.key);
+		return no_such_rule(cx, index, c->edit.key);
 	JSON_EACH (rule, old) {
 		bool is = n++ == index;
 
@@ -216,7 +225,22 @@ roll_out(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 						  json_get(call->input, STR("rolloutPercent")))
 					: json_share(cx->arena, rule));
 	}
-	c.edit.state = change_with(cx, c.item.state, "rules", rules);
+	c->edit.state = change_with(cx, c->item.state, "rules", rules);
+	return OK;
+}
+
+static status
+survey_roll_out(struct ctx *cx, const struct tool_call *call, const struct json **out)
+{
+	return change_survey(cx, call, plan_roll_out, out);
+}
+
+static status
+roll_out(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+{
+	struct change c;
+
+	TRY(plan_roll_out(cx, call, true, &c));
 	return change_write(cx, call, &c, "Change the rollout of", "", out);
 }
 
@@ -270,44 +294,44 @@ static const char *const toggles[] = { "flag.flag.toggle", NULL };
 				    "," SCHEMA_SPOT_CHECK,                                                   \
 		"\"envId\",\"resourceKey\",\"ruleIndex\",\"rolloutPercent\"")
 
-#define SMALL(name_, title_, doc_, schema, rules_, resource, direct_, fn)                                    \
+#define SMALL(name_, title_, doc_, schema, rules_, resource, direct_, fn, survey_)                           \
 	{                                                                                                    \
 		.name = (name_), .version = 1, .title = (title_), .doc = (doc_), .effect = OP_MUTATE,        \
 		.in_schema = schema, .rules = (rules_), .propose_rule = "flag." resource ".propose",         \
 		.category = TOOL_CATEGORY_B, .domain = "operations", .target = CHANGE_TARGET,                \
 		.rollback = true, .direct = (direct_), .ttl_seconds = CHANGE_TTL_SECONDS,                    \
-		.failure = CHANGE_FAILURE, .run = (fn)                                                       \
+		.failure = CHANGE_FAILURE, .run = (fn), .survey = (survey_)                                  \
 	}
 
 /* clang-format off */
 const struct tool change_small_tools[] = {
 	SMALL("flag.create_flag", "Create a flag", "Makes a flag in a project, the same in all its environments.",
-		CREATE_FLAG, creates_flag, "flag", true, create),
+		CREATE_FLAG, creates_flag, "flag", true, create, NULL),
 	SMALL("flag.create_config", "Create a config", "Makes a config in a project, the same in all its environments.",
-		CREATE_CONFIG, creates_config, "config", true, create),
+		CREATE_CONFIG, creates_config, "config", true, create, NULL),
 	SMALL("flag.create_segment", "Create a segment",
 		"Makes a segment in a project, the same in all its environments.",
-		CREATE_SEGMENT, creates_segment, "segment", true, create),
+		CREATE_SEGMENT, creates_segment, "segment", true, create, NULL),
 	SMALL("flag.update_flag_metadata", "Describe a flag", "Changes a flag's description: no answer changes.",
-		DESCRIBE(""), writes_flag, "flag", true, describe),
+		DESCRIBE(""), writes_flag, "flag", true, describe, NULL),
 	SMALL("flag.update_config_metadata", "Describe a config",
 		"Changes a config's description, or the JSON Schema of its values: no answer changes.",
-		DESCRIBE("," JSON_SCHEMA), writes_config, "config", true, describe),
+		DESCRIBE("," JSON_SCHEMA), writes_config, "config", true, describe, NULL),
 	SMALL("flag.update_segment_metadata", "Describe a segment",
 		"Changes a segment's description: no answer changes.",
-		DESCRIBE(""), writes_segment, "segment", true, describe),
+		DESCRIBE(""), writes_segment, "segment", true, describe, NULL),
 	SMALL("flag.append_flag_rule", "Append a rule to a flag",
 		"Adds a rule behind the others, where it matches only what they leave.",
-		APPEND(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), writes_flag, "flag", true, append),
+		APPEND(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), writes_flag, "flag", true, append, survey_append),
 	SMALL("flag.append_config_rule", "Append a rule to a config",
 		"Adds a rule behind the others, where it matches only what they leave.",
-		APPEND(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), writes_config, "config", true, append),
+		APPEND(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), writes_config, "config", true, append, survey_append),
 	SMALL("flag.append_segment_rule", "Append a rule to a segment",
 		"Adds a rule: whom it matches is in the segment, too.",
-		APPEND(SCHEMA_SEGMENT_RULE), writes_segment, "segment", true, append),
+		APPEND(SCHEMA_SEGMENT_RULE), writes_segment, "segment", true, append, survey_append),
 	SMALL("flag.set_rollout", "Change a flag's rollout",
 		"Sets the share of those for whom a rule of a flag holds who get its value.",
-		ROLL_OUT, toggles, "flag", false, roll_out),
+		ROLL_OUT, toggles, "flag", false, roll_out, survey_roll_out),
 	{ 0 },
 };
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include "domain/flag/live/live.h"
 #include "domain/flag/live/past.h"
 #include "domain/flag/live/visit.h"
+#include "domain/flag/reservoir/reservoir.h"
 
 struct evaluate_in {
 	str id;
@@ -62,6 +63,8 @@ answer_live(struct ctx *cx, const struct evaluate_in *in, struct answers *a, str
 	TRY(live_take(cx, a->caller->org_id, a->environment_id, &live));
 	a->rules = live->rules;
 	s = write_answer(cx, out, live->version, a, in->context);
+	if (s == OK)
+		reservoir_offer(cx->reservoir, live->environment_id, in->context);
 	live_release(live);
 	return s;
 }
@@ -169,6 +172,8 @@ peek_evaluate(struct ctx *cx, const void *input, struct json_out *out)
 	s = answer_peeked(cx, in, c, live, out);
 	if (s == OK)
 		s = recall_count(cx, c);
+	if (s == OK)
+		reservoir_offer(cx->reservoir, live->environment_id, in->context);
 	visit_end(c, live);
 	return s;
 }
