@@ -331,3 +331,34 @@ test('FL-4 a token that evaluates too often is told when to come again', async (
 		await slow.stop();
 	}
 });
+
+test('FL-4 many keys and long contexts are the same answer, made elsewhere', async () => {
+	const shop = await Shop.open(w.admin, 'many'), keys = Array.from({ length: 60 }, (_, i) => `f${i}`);
+	for (const key of keys) await shop.flag(key, checkout);
+	const context = { userId: 'u', plan: 'pro' };
+	const all = await shop.evaluate(context);
+	assert.deepEqual(Object.keys(all.evaluations).sort(), [...keys].sort());
+	const single = await Promise.all(keys.map((key) => shop.evaluate(context, { keys: [key] })));
+	assert.deepEqual(Object.assign({}, ...single.map((a) => a.evaluations)), all.evaluations);
+	assert.deepEqual(await shop.evaluate({ ...context, story: 'x'.repeat(20_000) }), all, 'a field that no rule looks at');
+	const { flags } = (await w.server.request('POST', `/api/v1/envs/${shop.staging.id}/ofrep/v1/evaluate/flags`, { body: { context }, check: false, headers: { authorization: `Bearer ${w.first.adminToken}` } })).json;
+	assert.deepEqual(flags.map((f) => [f.key, f.value]), Object.entries(all.evaluations).map(([key, e]) => [key, e.value]));
+});
+
+test('FL-5 ruleset_not_cached is said while a ruleset cannot be loaded, and only then', async () => {
+	const own = await World.start();
+	try {
+		const shop = await Shop.open(own.admin, 'broken');
+		await shop.flag('f');
+		const doc = (text) => `UPDATE flag_state SET doc = '${text}' WHERE environment_id = '${shop.staging.id}' AND key = 'f'`;
+		await own.change(doc('{"type":"boolean"}'));
+		for (let i = 0; i < 2; i++) await refused(own.admin.post(at(shop.staging.id), { context: {}, keys: ['f'] }), 503, 'ruleset_not_cached', /cannot be loaded/);
+		const ofrep = await own.server.request('POST', `/api/v1/envs/${shop.staging.id}/ofrep/v1/evaluate/flags/f`, { body: {}, check: false, headers: { authorization: `Bearer ${own.first.adminToken}` } });
+		assert.deepEqual([ofrep.status, ofrep.json.errorCode, ofrep.json.key], [503, 'GENERAL', 'f']);
+		assert.equal((await ok(own.admin.post(at(shop.live.id), { context: {}, keys: ['f'] }))).evaluations.f.value, false, 'the other environment is well');
+		await own.change(doc('{"type":"boolean","defaultValue":true}'));
+		assert.equal((await ok(own.admin.post(at(shop.staging.id), { context: {}, keys: ['f'] }))).evaluations.f.value, true);
+	} finally {
+		await own.stop();
+	}
+});
