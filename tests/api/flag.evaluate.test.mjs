@@ -362,3 +362,21 @@ test('FL-5 ruleset_not_cached is said while a ruleset cannot be loaded, and only
 		await own.stop();
 	}
 });
+
+test('FL-3 a preview over what is live: members that are left out stay, a type does not change, and circles are found', async () => {
+	const shop = await Shop.open(w.admin, 'over');
+	await shop.flag('f', checkout);
+	await shop.segment('a', { rules: [{ if: { field: 'x', $equals: 1 } }] });
+	await shop.segment('b', { rules: [{ if: { $segment: 'a' } }] });
+	await shop.config('n', { rules: [{ if: { $segment: 'b' }, value: 5 }] });
+	const preview = (ruleset, spotCheck = [{ plan: 'pro', x: 1 }]) => w.admin.post(at(shop.staging.id, '/preview'), { spotCheck, ruleset });
+	const [kept] = (await ok(preview({ flags: [{ key: 'f', defaultValue: true }] }))).spotCheck;
+	assert.deepEqual(kept.preview.f.reason, reason.rule(0, true), 'its rules are still there');
+	const [segment] = (await ok(preview({ segments: [{ key: 'a', rules: [] }] }))).spotCheck;
+	assert.deepEqual([segment.live.n.value, segment.preview.n.value], [5, 0], 'who names it through another one is reported');
+	const typed = await refused(preview({ flags: [{ key: 'f', type: 'string', defaultValue: 'x', rules: [] }] }), 400, 'invalid_request');
+	assert.deepEqual(typed.fields.map((f) => f.path), ['/ruleset/flags/0/type']);
+	const circle = await refused(preview({ segments: [{ key: 'a', rules: [{ if: { $segment: 'b' } }] }] }), 400, 'invalid_request', /a.*b|b.*a/);
+	assert.match(circle.fields[0].path, /^\/ruleset/);
+	await refused(preview({ configs: [{ key: 'f', type: 'number', defaultValue: 1 }] }), 400, 'invalid_request');
+});
