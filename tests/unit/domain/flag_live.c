@@ -403,6 +403,45 @@ who_waits_for_a_load_that_fails_hears_of_it(void **state)
 	end(w);
 }
 
+static void *
+cry_wolf(void *arg)
+{
+	struct reader *r = arg;
+	struct event e = {
+		.org_id = r->world->first.org_id, .type = STR(STORE_EVENT), .id = r->world->first.staging_id
+	};
+
+	while (!atomic_load(r->stop))
+		event_publish(r->base.events, &e);
+	return NULL;
+}
+
+/* Who takes gets what was the newest when they came, also where it changes faster than it can be loaded. */
+static void
+changes_without_end_keep_nobody_waiting(void **state)
+{
+	struct world *w = *state;
+	struct reader readers[READERS];
+	atomic_llong written = 2;
+	atomic_bool stop = false;
+
+	make_value(w, RESOURCE_CONFIG, "n", "number", "2", NULL);
+	begin(w, (struct live_options){ .lag_us = NO_WATCHER });
+	for (size_t i = 0; i < READERS; i++) {
+		readers[i] = (struct reader){ .world = w, .base = w->cx, .written = &written, .stop = &stop };
+		assert_int_equal(
+			pthread_create(&readers[i].thread, NULL, i ? read_on : cry_wolf, &readers[i]), 0);
+	}
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(version_of(w, w->first.staging_id), 2);
+	atomic_store(&stop, true);
+	for (size_t i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+		assert_false(readers[i].wrong);
+	}
+	end(w);
+}
+
 int
 main(void)
 {
@@ -418,6 +457,7 @@ main(void)
 		ON_WORLD(what_cannot_be_loaded_is_said_to_be_so_FL_5),
 		ON_WORLD(readers_see_whole_rulesets_and_never_an_older_one),
 		ON_WORLD(who_waits_for_a_load_that_fails_hears_of_it),
+		ON_WORLD(changes_without_end_keep_nobody_waiting),
 	};
 
 	return on_every_engine("live", tests, sizeof(tests) / sizeof(tests[0]));

@@ -234,9 +234,10 @@ enum turn { TURN_READY, TURN_LOAD, TURN_FAILED };
 struct round {
 	struct entry *entry;
 	int64_t asked_us;
-	int64_t have;	/* the version that is loaded; 0: none */
-	uint64_t marks; /* that the answer will have heard */
-	status ended;	/* TURN_FAILED: how */
+	int64_t have;	 /* the version that is loaded; 0: none */
+	uint64_t marks;	 /* that the answer will have heard */
+	status ended;	 /* TURN_FAILED: how */
+	uint64_t enough; /* a round of this number began after we came: what it found is new enough for us */
 	/* the answer */
 	int64_t version;
 	struct json *document; /* NULL: have is still the version */
@@ -249,7 +250,10 @@ take_turn(struct live *l, struct round *r, const struct live_ruleset **out)
 	struct entry *e = r->entry;
 	scoped_lock held = lock(&l->lock);
 
-	while (!is_current(l, e)) {
+	if (!r->enough)
+		r->enough = e->rounds + (e->loading ? 2 : 1);
+	/* however often it is said to change meanwhile: nobody waits for more than two rounds */
+	while (!is_current(l, e) && !(e->rounds >= r->enough && e->ended == OK && e->now)) {
 		uint64_t before = e->rounds;
 
 		if (!e->loading) {
@@ -284,7 +288,7 @@ swap(struct live *l, struct entry *e, struct loaded *fresh)
 	return old;
 }
 
-/* With the round's result: *out is the newest, or NULL where it has moved again or cannot be had. */
+/* With the round's result: *out is what was the newest after it was asked for, or NULL where it cannot be had. */
 static struct loaded *
 settle(struct live *l, const struct round *r, struct loaded *fresh, const struct live_ruleset **out)
 {
@@ -301,8 +305,7 @@ settle(struct live *l, const struct round *r, struct loaded *fresh, const struct
 		return old;
 	e->known_us = r->asked_us;
 	e->heard = r->marks;
-	if (e->heard == e->marks) /* however long it took: it was the newest after it was asked for */
-		*out = share(e->now);
+	*out = share(e->now);
 	return old;
 }
 
@@ -369,18 +372,16 @@ take(struct ctx *cx, struct live *l, struct entry *e, const struct live_ruleset 
 	const struct live_ruleset *found = NULL;
 	enum turn turn;
 
-	while ((turn = take_turn(l, &r, &found)) == TURN_LOAD) {
+	turn = take_turn(l, &r, &found);
+	if (turn == TURN_FAILED)
+		return fail(cx, r.ended, "%s", status_info(r.ended)->sentence);
+	if (turn == TURN_LOAD) {
 		struct loaded *fresh = NULL;
 
 		r.ended = load(cx, &r, &fresh);
 		drop(settle(l, &r, fresh, &found));
-		if (r.ended != OK)
-			return r.ended;
-		if (found)
-			break;
+		TRY(r.ended);
 	}
-	if (turn == TURN_FAILED)
-		return fail(cx, r.ended, "%s", status_info(r.ended)->sentence);
 	*out = found;
 	return OK;
 }
