@@ -274,7 +274,10 @@ hear_nth(struct ctx *cx, struct pglink *l, int n)
 
 	if (n == l->clock_at)
 		return answer(cx, l, &clock, &now.base);
-	return n == l->asked_at ? answer(cx, l, l->asked, l->asked_sink) : answer(cx, l, &command, NULL);
+	for (int i = 0; i < l->asked_count; i++)
+		if (n == l->asked[i].at)
+			return answer(cx, l, l->asked[i].sql, l->asked[i].sink);
+	return answer(cx, l, &command, NULL);
 }
 
 static status
@@ -288,7 +291,7 @@ hear_queued(struct ctx *cx, struct pglink *l)
 		if (first == OK)
 			first = heard;
 	}
-	l->queued = l->clock_at = l->asked_at = 0;
+	l->queued = l->clock_at = l->asked_count = 0;
 	l->later = false;
 	return first;
 }
@@ -345,7 +348,7 @@ pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	/* The caller's own error is what matters now, not that this could not be sent. */
 	struct error kept = cx->error;
 
-	l->asked_at = 0; /* who asked is gone by then */
+	l->asked_count = 0; /* who asked is gone by then */
 	if (pglink_queue(cx, l, command) == OK && send_sync(cx, l) == OK)
 		l->unread = true;
 	cx->error = kept;
@@ -573,16 +576,13 @@ status
 pglink_later(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args,
 	struct row_sink *sink)
 {
-	if (sink && l->asked_at) /* one question at a time */
+	if (sink && l->asked_count == PG_QUESTIONS)
 		TRY(exchange(cx, l, NULL, NULL));
 	TRY(send(cx, l, s, args));
 	l->queued++;
 	l->later = true;
-	if (!sink)
-		return OK;
-	l->asked_at = l->queued;
-	l->asked = s;
-	l->asked_sink = sink;
+	if (sink)
+		l->asked[l->asked_count++] = (struct pgquestion){ l->queued, s, sink };
 	return OK;
 }
 
@@ -676,7 +676,11 @@ dial(const char *url)
 
 #define SETTING(name, value) "set_config('" name "', '" value "', false)"
 
-/* synchronous_commit=off would acknowledge what a crash forgets; any stronger choice is the operator's. */
+/*
+ * synchronous_commit=off would acknowledge what a crash forgets; any stronger choice is the operator's. Our
+ * statements find their rows by a key: enable_seqscan=off, since the planner would rather read all of a table that
+ * is small, or was when it last looked. It puts a high price on the rest, which jit would take for its sign.
+ */
 static const char *const greeting =
 	"SELECT a.pid, CAST(extract(epoch FROM a.backend_start) * 1000000 AS bigint),"
 	" CAST(pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS integer),"
@@ -684,8 +688,8 @@ static const char *const greeting =
 	" CAST(length(concat(" SETTING("lock_timeout", MS_TEXT(LIMIT_PG_LOCK_MS)) "," SETTING(
 		"statement_timeout",
 		MS_TEXT(LIMIT_PG_STATEMENT_MS)) "," SETTING("idle_in_transaction_session_timeout",
-		MS_TEXT(LIMIT_PG_IDLE_MS)) "," SETTING("timezone",
-		"UTC") "," SETTING("standard_conforming_strings",
+		MS_TEXT(LIMIT_PG_IDLE_MS)) "," SETTING("enable_seqscan", "off") "," SETTING("jit",
+		"off") "," SETTING("timezone", "UTC") "," SETTING("standard_conforming_strings",
 		"on") ","
 		      "CASE WHEN current_setting('synchronous_commit') = 'off' THEN " SETTING(
 			      "synchronous_commit",

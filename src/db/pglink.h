@@ -50,21 +50,28 @@ enum pgcommand {
 	PG_COMMAND_COUNT
 };
 
+/* A statement among those that travel with the next one, and who hears its rows. */
+struct pgquestion {
+	int at; /* its place among them, from 1 */
+	const struct sql *sql;
+	struct row_sink *sink;
+};
+#define PG_QUESTIONS 4 /* that are open at once; one more waits for the answers to these */
+
 struct pglink {
 	PGconn *conn; /* NULL: not connected */
 	struct backend backend;
-	struct db *db;	  /* for the catalog and the figures */
-	unsigned epoch;	  /* the pool's, when this link was opened; 0: never */
-	bool opened;	  /* it was connected before: the next time is a reconnect */
-	bool complete;	  /* every statement of the catalog is prepared */
-	bool unread;	  /* a transaction's end was sent, its answer not read */
-	int queued;	  /* commands that travel with the next statement */
-	bool later;	  /* statements are among them, which may fail */
-	int clock_at;	  /* which of them is the clock, from 1; 0: none */
-	int64_t clock_us; /* what it said; 0: nothing yet */
-	int asked_at;	  /* which of them is a question, from 1; 0: none */
-	const struct sql *asked;
-	struct row_sink *asked_sink;
+	struct db *db;			       /* for the catalog and the figures */
+	unsigned epoch;			       /* the pool's, when this link was opened; 0: never */
+	bool opened;			       /* it was connected before: the next time is a reconnect */
+	bool complete;			       /* every statement of the catalog is prepared */
+	bool unread;			       /* a transaction's end was sent, its answer not read */
+	int queued;			       /* commands that travel with the next statement */
+	bool later;			       /* statements are among them, which may fail */
+	int clock_at;			       /* which of them is the clock, from 1; 0: none */
+	int64_t clock_us;		       /* what it said; 0: nothing yet */
+	struct pgquestion asked[PG_QUESTIONS]; /* those of them that have an answer, in order */
+	int asked_count;
 	bool lost;	 /* the connection is of no more use */
 	bool contention; /* a serialization failure or a deadlock since this was last cleared */
 	bool stale;	 /* what is prepared here no longer fits the schema */

@@ -121,19 +121,35 @@ FROM audit_entry WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND acto
 ORDER BY entry_id DESC LIMIT $4
 
 -- name: audit_list_agent_id
+-- Where it is the actor_id, too, only the index of that one has it. A page of each, so that neither is read to its end.
 SELECT action, actor_id, actor_type, after_hash, agent_id, applier_id, approvers, args_hash, at, before_hash,
 	chat_id, decision, delegator_id, diff_hash, entry_id, model, org_id, outcome, prompt_hash, prompt_version,
 	proposal_id, provider, reason, resource_id, resource_key, resource_type, risk, subject, token_id, tool,
 	tool_call_id, transport, version, via_token, with_override
-FROM audit_entry WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND agent_id = $5 AND agent_id <> ''
+FROM audit_entry WHERE org_id = $1 AND entry_id IN (
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND agent_id = $5 AND agent_id <> '' AND agent_id <> actor_id
+		ORDER BY entry_id DESC LIMIT $4) own
+	UNION ALL
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND actor_id = $5 AND agent_id = $5
+		ORDER BY entry_id DESC LIMIT $4) twin)
 ORDER BY entry_id DESC LIMIT $4
 
 -- name: audit_list_proposal_id
+-- Where it is the resource_id, too, only the index of that one has it. A page of each, so that neither is read to its end.
 SELECT action, actor_id, actor_type, after_hash, agent_id, applier_id, approvers, args_hash, at, before_hash,
 	chat_id, decision, delegator_id, diff_hash, entry_id, model, org_id, outcome, prompt_hash, prompt_version,
 	proposal_id, provider, reason, resource_id, resource_key, resource_type, risk, subject, token_id, tool,
 	tool_call_id, transport, version, via_token, with_override
-FROM audit_entry WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND proposal_id = $5 AND proposal_id <> ''
+FROM audit_entry WHERE org_id = $1 AND entry_id IN (
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND proposal_id = $5 AND proposal_id <> '' AND proposal_id <> resource_id
+		ORDER BY entry_id DESC LIMIT $4) own
+	UNION ALL
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND resource_id = $5 AND resource_id <> '' AND proposal_id = $5
+		ORDER BY entry_id DESC LIMIT $4) twin)
 ORDER BY entry_id DESC LIMIT $4
 
 -- name: audit_list_resource_id
@@ -145,11 +161,19 @@ FROM audit_entry WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND reso
 ORDER BY entry_id DESC LIMIT $4
 
 -- name: audit_list_resource_key
+-- Where it is the resource_id, too, only the index of that one has it. A page of each, so that neither is read to its end.
 SELECT action, actor_id, actor_type, after_hash, agent_id, applier_id, approvers, args_hash, at, before_hash,
 	chat_id, decision, delegator_id, diff_hash, entry_id, model, org_id, outcome, prompt_hash, prompt_version,
 	proposal_id, provider, reason, resource_id, resource_key, resource_type, risk, subject, token_id, tool,
 	tool_call_id, transport, version, via_token, with_override
-FROM audit_entry WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND resource_key = $5 AND resource_key <> ''
+FROM audit_entry WHERE org_id = $1 AND entry_id IN (
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND resource_key = $5 AND resource_key <> '' AND resource_key <> resource_id
+		ORDER BY entry_id DESC LIMIT $4) own
+	UNION ALL
+	SELECT entry_id FROM (SELECT entry_id FROM audit_entry
+		WHERE org_id = $1 AND entry_id >= $2 AND entry_id < $3 AND resource_id = $5 AND resource_id <> '' AND resource_key = $5
+		ORDER BY entry_id DESC LIMIT $4) twin)
 ORDER BY entry_id DESC LIMIT $4
 
 -- name: audit_list_tool
@@ -200,7 +224,8 @@ WHERE v.org_id = $1 AND v.entry_id > $2 ORDER BY v.entry_id LIMIT $3
 -- name: audit_erasure_find
 -- The entry that says that this key was destroyed.
 SELECT count(*) FROM audit_entry
-WHERE org_id = $1 AND resource_key = $2 AND resource_key <> '' AND action = 'subject.erased'
+WHERE org_id = $1 AND resource_key = $2 AND resource_key <> '' AND resource_key <> resource_id
+	AND action = 'subject.erased'
 
 -- name: audit_org_named
 -- By id or slug. A log whose organization is gone is still found, by id.

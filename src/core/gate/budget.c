@@ -11,14 +11,19 @@
 
 #define WINDOW_US   (60 * SECOND_US)
 #define SLOTS	    INT64_C(128) /* of one principal, at most; above it a slot holds several calls */
-#define SLOTS_FIRST 16		 /* made at a principal's first call */
+#define SLOTS_FIRST 4		 /* made at a principal's first call; each call reads them */
 
-struct slots_row {
-	int64_t count, oldest;
+struct number_row {
+	int64_t n;
 };
-static const struct field slots_row[] = {
-	FIELD_INT(struct slots_row, count),
-	FIELD_INT(struct slots_row, oldest),
+static const struct field number_row[] = { FIELD_INT(struct number_row, n), FIELD_END };
+
+struct taken_row {
+	int64_t used, taken_at;
+};
+static const struct field taken_row[] = {
+	FIELD_INT(struct taken_row, used),
+	FIELD_INT(struct taken_row, taken_at),
 	FIELD_END,
 };
 
@@ -32,29 +37,43 @@ slots_of(const struct caller *c)
 static status
 make_slots(struct ctx *cx, const struct caller *c)
 {
-	struct slots_row have;
+	struct number_row have;
 	int64_t want;
 
-	TRY(db_one(cx, SQL_BUDGET_COUNT, slots_row, &have, TEXT(c->org_id), TEXT(c->principal_id)));
-	want = have.count < SLOTS_FIRST ? SLOTS_FIRST : 2 * have.count;
-	for (int64_t slot = have.count; slot < want && slot < slots_of(c); slot++)
+	TRY(db_one(cx, SQL_BUDGET_COUNT, number_row, &have, TEXT(c->org_id), TEXT(c->principal_id)));
+	want = have.n < SLOTS_FIRST ? SLOTS_FIRST : 2 * have.n;
+	for (int64_t slot = have.n; slot < want && slot < slots_of(c); slot++)
 		TRY(db_later(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
 	return OK;
 }
 
-/* *out_used: what is taken with this one and since when. E_NOT_FOUND  no slot is free */
+/* Calls of the window, and when the oldest slot of them was taken. */
+struct usage {
+	int64_t count, oldest;
+};
+
+/* *out: with this call, where there was room for it. E_NOT_FOUND  no slot is free */
 static status
-take(struct ctx *cx, const struct caller *c, int64_t now_us, struct slots_row *out_used)
+take(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
 {
-	struct slots_row used;
+	struct usage u = { .oldest = now_us };
+	struct taken_row *rows;
+	struct db_rows slot;
+	size_t count;
 
 	/* a slot above the cap (it was lowered) is not looked at */
-	TRY(db_one(cx, SQL_BUDGET_TAKE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id), INT(now_us),
-		INT(now_us - WINDOW_US), INT(c->rate_per_minute), INT(slots_of(c))));
-	if (!used.oldest)
-		used.oldest = now_us;
-	*out_used = used;
-	return OK;
+	TRY(db_ask(cx, SQL_BUDGET_TAKE, number_row, sizeof(struct number_row), &slot, TEXT(c->org_id),
+		TEXT(c->principal_id), INT(now_us), INT(now_us - WINDOW_US), INT(c->rate_per_minute),
+		INT(slots_of(c))));
+	TRY(db_all(cx, SQL_BUDGET_TAKEN, taken_row, sizeof(*rows), &rows, &count, TEXT(c->org_id),
+		TEXT(c->principal_id), INT(now_us - WINDOW_US)));
+	for (size_t i = 0; i < count; i++) {
+		u.count += rows[i].used;
+		if (rows[i].taken_at < u.oldest)
+			u.oldest = rows[i].taken_at;
+	}
+	*out = u;
+	return slot.count ? OK : E_NOT_FOUND;
 }
 
 static status
@@ -69,21 +88,17 @@ status
 budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 {
 	struct budget b = { .cap = c->rate_per_minute };
-	struct slots_row used;
+	struct usage used;
 	int64_t now_us;
 	status taken;
 
 	TRY(tx_now_us(cx, &now_us));
 	taken = take(cx, c, now_us, &used);
 	if (taken == E_NOT_FOUND) {
-		ctx_clear(cx);
 		TRY(make_slots(cx, c));
 		taken = take(cx, c, now_us, &used);
 	}
-	if (taken == E_NOT_FOUND)
-		TRY(db_one(cx, SQL_BUDGET_FREE, slots_row, &used, TEXT(c->org_id), TEXT(c->principal_id),
-			INT(now_us - WINDOW_US)));
-	else
+	if (taken != E_NOT_FOUND)
 		TRY(taken);
 	b.left = b.cap > used.count ? b.cap - used.count : 0;
 	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "db/engine.h"
+#include "db/pglink.h"
 #include "pgproxy.h"
 
 #include <inttypes.h>
@@ -1053,20 +1054,24 @@ what_is_said_later_costs_no_round_trip(void **state)
 
 struct question {
 	int64_t missing;
-	struct db_rows first, second;
+	struct db_rows first, many[PG_QUESTIONS + 1];
 };
 
 static status
-ask_twice(struct ctx *cx, void *arg)
+ask_one_too_many(struct ctx *cx, void *arg)
 {
 	struct question *q = arg;
 
-	TRY(db_ask(cx, &item_count, number_row, sizeof(struct number), &q->first));
-	TRY(db_ask(cx, &series, number_row, sizeof(struct number), &q->second, INT(20)));
-	assert_int_equal(q->first.count, 1); /* the second question waited for the first */
+	for (int i = 0; i < PG_QUESTIONS; i++)
+		TRY(db_ask(cx, &series, number_row, sizeof(struct number), &q->many[i], INT(20 + i)));
+	assert_int_equal(q->many[0].count, 0); /* nothing was waited for */
+	TRY(db_ask(cx, &item_count, number_row, sizeof(struct number), &q->many[PG_QUESTIONS]));
+	for (size_t i = 0; i < PG_QUESTIONS; i++) { /* now those before it were */
+		assert_int_equal(q->many[i].count, 20 + i);
+		assert_int_equal(((const struct number *)q->many[i].rows)[19].n, 20);
+	}
 	TRY(db_wait(cx));
-	assert_int_equal(q->second.count, 20);
-	assert_int_equal(((const struct number *)q->second.rows)[19].n, 20);
+	assert_int_equal(q->many[PG_QUESTIONS].count, 1);
 	return db_wait(cx);
 }
 
@@ -1096,7 +1101,7 @@ a_question_is_answered_with_what_is_waited_for_next(void **state)
 	struct question q = { .missing = 1 };
 	int64_t before = stats(w).round_trips;
 
-	assert_status(tx_run(&w->u.cx, ask_twice, &q), OK);
+	assert_status(tx_run(&w->u.cx, ask_one_too_many, &q), OK);
 	assert_int_equal(stats(w).round_trips - before, 3);
 	assert_status(tx_run(&w->u.cx, ask_what_fails, &q), E_INVALID);
 	assert_status(tx_run(&w->u.cx, ask_and_leave, &q), E_FORBIDDEN);
