@@ -21,6 +21,7 @@ struct event_hub;
 struct feed;
 struct http_server;
 struct live;
+struct mcp;
 struct ofrep;
 struct oidc;
 struct recall;
@@ -43,6 +44,7 @@ struct app {
 	atomic_bool draining;	     /* a stop has been asked for */
 	struct registry *tools;	     /* made of app_tools */
 	struct event_hub *events;    /* who wants to hear what happens */
+	struct mcp *mcp;	     /* MCP's engine */
 	struct feed *feed;	     /* sends events to who follows */
 	struct sweeper *sweeper;     /* ends proposals whose time is over */
 	struct oidc *oidc;	     /* the identity provider, or NULL */

@@ -163,6 +163,13 @@ static const struct cli_flag json_flag[] = {
 	{ .name = "json", .doc = "Print one JSON object, for programs." },
 	{ 0 },
 };
+static const struct cli_flag serve_flags[] = {
+	{ .name = "conformance",
+		.doc = "At /mcp serve the fixture of the official MCP conformance suite, to anybody, and "
+		       "nothing of "
+		       "your own; on a loopback address only." },
+	{ 0 },
+};
 static const struct cli_flag init_flags[] = {
 	{ .name = "name",
 		.value = "NAME",
@@ -209,6 +216,7 @@ const struct cli_command commands[] = {
 			"serve\tSQLite in ./data, at http://127.0.0.1:7700\n"
 			"serve --listen 127.0.0.1:8080 --data /var/lib/countersign\tanother port and place\n"
 			"serve --database postgres://countersign@db.example/countersign\tPostgreSQL",
+		.flags = serve_flags,
 		.where = IN_SERVE,
 		.run = run_serve },
 	{ .name = "init",

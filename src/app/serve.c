@@ -30,6 +30,7 @@
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
+#include "face/mcp/mcp.h"
 #include "face/ofrep/ofrep.h"
 #include "face/rest/feed.h"
 #include "face/rest/rest.h"
@@ -222,13 +223,15 @@ listen_on(struct ctx *cx)
 		.events = app->events,
 		.oidc = app->oidc,
 		.public_url = c->public_url };
-	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + OFREP_ROUTES, &routes, &count));
+	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + OFREP_ROUTES + MCP_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
 	count += PAGE_ROUTES;
 	app->ofrep = ofrep_new();
 	ofrep_routes(app->ofrep, routes + count);
 	count += OFREP_ROUTES;
+	mcp_routes(app->mcp, routes + count);
+	count += MCP_ROUTES;
 	figures_init(&app->figures, cx->arena, routes, count);
 	return http_server_new(cx, &o, routes, count, &app->server);
 }
@@ -310,6 +313,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 		.tools = app->tools,
 		.events = app->events,
 		.also = app_sweeps });
+	mcp_start(app->mcp);
 	return say_ready(cx);
 }
 
@@ -330,6 +334,7 @@ serve_on(struct ctx *cx)
 	sweeper_stop(app->sweeper);
 	feed_stop(app->feed); /* before the server: they hold streams */
 	ofrep_stop(app->ofrep);
+	mcp_stop(app->mcp);
 	http_server_free(app->server);
 	reservoir_free(app->reservoir);
 	live_free(app->live);
@@ -356,8 +361,19 @@ provider(struct ctx *cx, const struct config *c)
 	return c->oidc_issuer.len ? oidc_new(&o) : NULL;
 }
 
+/* By which names may MCP be called? A loopback server's are its own; another's are what public-url says. */
+static struct mcp *
+new_mcp(struct app *app, bool conformance)
+{
+	struct config_address at = config_listen(&app->config);
+
+	return mcp_new(&(struct mcp_options){ .base = &app->base,
+		.conformance = conformance,
+		.any_host = !config_is_loopback(at.host) && !app->config.public_url.len });
+}
+
 static status
-serve(struct ctx *cx)
+serve(struct ctx *cx, bool conformance)
 {
 	struct app *app = cx->app;
 	status s;
@@ -365,10 +381,12 @@ serve(struct ctx *cx)
 	TRY(registry_new(cx, app_tools, &app->tools));
 	app->oidc = provider(cx, &app->config);
 	app->events = event_hub_new((int)(app->config.workers / 2));
+	app->mcp = new_mcp(app, conformance);
 	s = listen_on(cx);
 	if (s == OK)
 		s = serve_on(cx);
 	ofrep_free(app->ofrep);
+	mcp_free(app->mcp);
 	oidc_free(app->oidc);
 	event_hub_free(app->events);
 	registry_free(app->tools);
@@ -379,16 +397,21 @@ status
 run_serve(struct ctx *cx, const struct cli_call *call)
 {
 	sigset_t set = watched_signals();
+	bool conformance = cli_given(call, "conformance", NULL);
 	status s;
 
-	(void)call;
+	if (conformance && !config_is_loopback(config_listen(&cx->app->config).host))
+		return fail(cx, E_INVALID,
+			"--conformance is for this machine only: its fixture asks nobody who they are; "
+			"listen on "
+			"127.0.0.1");
 	CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0); /* every thread made from here on inherits it */
 	TRY(check_readable(cx, "tls-certificate", cx->app->config.tls_certificate));
 	TRY(check_readable(cx, "tls-key", cx->app->config.tls_key));
 	TRY(check_readable(cx, "oidc-ca", cx->app->config.oidc_ca));
 	raise_file_limit(&cx->app->config);
 	TRY(store_open(cx, true));
-	s = serve(cx);
+	s = serve(cx, conformance);
 	store_close(cx);
 	if (s == OK)
 		LOG(LOG_INFO, "server.stopped");

@@ -143,6 +143,17 @@
 #define LIMIT_WAIT_SECONDS  30		     /* a proxy gives up after 60 */
 #define LIMIT_TOOL_NAME	    200u	     /* an upstream's own name stands in it */
 
+/* --- MCP --- */
+#define LIMIT_MCP_SESSION_SECONDS 86400 /* a legacy session; its client initializes again, unseen */
+#define LIMIT_MCP_NOTES		  1024u /* sessions of which a log level or an end is remembered */
+#define LIMIT_MCP_STATE_US	  INT64_C(600000000) /* ten minutes to answer a question */
+#define LIMIT_MCP_HELD		  256u		     /* calls that wait for an answer of a legacy client */
+#define LIMIT_MCP_ASKS		  8u		     /* questions of one call */
+#define LIMIT_MCP_KEPT		  64u	      /* answers kept for legacy clients whose stream broke ... */
+#define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
+#define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
+#define LIMIT_MCP_URIS		  16u	      /* resources that one stream follows: each is a look */
+
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */
 #define LIMIT_RULESET_ITEMS    20000u	   /* flags and configs of one environment */

@@ -42,6 +42,7 @@ static const struct {
 	LINE(403, "Forbidden"),
 	LINE(404, "Not Found"),
 	LINE(405, "Method Not Allowed"),
+	LINE(406, "Not Acceptable"),
 	LINE(408, "Request Timeout"),
 	LINE(409, "Conflict"),
 	LINE(410, "Gone"),

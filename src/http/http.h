@@ -146,6 +146,9 @@ struct http_stream *http_stream_open(struct http_exchange *x);
 /* One event (event and id may be empty). False: the client has left or is too slow; close it. data may have
  * several lines. */
 bool http_stream_send(struct http_stream *s, str event, str id, str data);
+/* An event without data: its id is where a client goes on that lost the stream, after so many milliseconds. As
+ * http_stream_send. */
+bool http_stream_prime(struct http_stream *s, str id, int retry_ms);
 bool http_stream_gone(const struct http_stream *s);
 void http_stream_close(struct http_stream *s);
 

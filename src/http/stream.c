@@ -160,6 +160,36 @@ http_stream_send(struct http_stream *t, str event, str id, str data)
 	return ok;
 }
 
+static bool
+append_prime(struct http_stream *t, str id, str retry)
+{
+	scoped_lock held = lock(&t->server->streams_lock);
+
+	CHECK(!t->closed);
+	if (t->lost || t->slow)
+		return false;
+	mark(t);
+	t->slow = !make_room(t, size_of_event(retry, id, (str){ 0 }));
+	if (t->slow)
+		return false;
+	put_field(t, STR("id: "), id);
+	put_field(t, STR("retry: "), retry);
+	put_data(t, (str){ 0 });
+	return true;
+}
+
+bool
+http_stream_prime(struct http_stream *t, str id, int retry_ms)
+{
+	char room[STR_INT_ROOM];
+	bool ok;
+
+	CHECK(is_line(id));
+	ok = append_prime(t, id, str_of_int(retry_ms, room));
+	(void)uv_async_send(&t->server->async);
+	return ok;
+}
+
 bool
 http_stream_gone(const struct http_stream *t)
 {

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call: one message on its way through the engine, and what the files of this room share. Nobody outside
+ * src/face/mcp includes it.
+ *
+ *	message -> mcp_call -> method -> host -> result | asks | failure -> JSON, or the end of a stream
+ *
+ * A host that needs to know something first sets `asks` (and `keeps`) and returns OK: a modern client gets
+ * them as an input_required result and calls again; a legacy one is asked on the stream, and the engine calls
+ * again for it. So a question is written once.
+ */
+#ifndef FACE_MCP_CALL_H
+#define FACE_MCP_CALL_H
+
+#include "face/mcp/mcp.h"
+#include "json/out.h"
+
+#define MCP_MODERN "2026-07-28"
+#define MCP_META   "io.modelcontextprotocol/"
+
+/* JSON-RPC's own codes and those of the modern era. Our own are HTTP statuses: positive, so never theirs. */
+enum {
+	RPC_PARSE = -32700,
+	RPC_REQUEST = -32600,
+	RPC_METHOD = -32601,
+	RPC_PARAMS = -32602,
+	RPC_INTERNAL = -32603,
+	RPC_HEADER = -32020,
+	RPC_CAPABILITY = -32021,
+	RPC_VERSION = -32022,
+	RPC_SESSION = -32001,  /* legacy, as the official SDK says it */
+	RPC_RESOURCE = -32002, /* legacy: no such resource */
+};
+
+/* What the client declared that it can answer. */
+enum {
+	MCP_CAN_ELICIT = 1,
+	MCP_CAN_ELICIT_URL = 2,
+	MCP_CAN_SAMPLE = 4,
+	MCP_CAN_ROOTS = 8,
+	MCP_CAN_TASKS = 16,
+};
+
+struct mcp_call {
+	struct mcp *mcp;
+	struct http_exchange *x; /* NULL: goes on without one */
+	struct ctx *cx;
+	str text;		   /* the message as it came */
+	const struct json *id;	   /* NULL: a notification */
+	const struct json *params; /* an object, or NULL */
+	const struct json *meta;   /* its _meta, or NULL */
+	const struct json *answer; /* a response: all of it */
+	str method;
+	bool modern;
+	const char *version;
+	unsigned can;
+	str session;		    /* legacy */
+	str principal;		    /* after mcp_enter */
+	const struct json *answers; /* inputResponses, by key; or NULL */
+	str state;		    /* what the host kept (`keeps`) when it asked; or empty */
+
+	/* out */
+	struct json *asks; /* {key: {method, params}} */
+	str keeps;	   /* what the host wants back with the answers */
+	bool drops;	   /* break the stream off: the client fetches the answer (legacy) */
+	bool holds;	   /* the stream goes on, others have it */
+	struct http_stream *stream;
+	int code, http; /* of a failure, where its status does not say them */
+	str data;
+};
+
+/* Fails with a JSON-RPC code and an HTTP status of its own. */
+#define rpc_fail(c, code_, http_, ...)                                                                       \
+	((c)->code = (code_), (c)->http = (http_), fail((c)->cx, E_BAD_REQUEST, __VA_ARGS__))
+
+enum mcp_list { MCP_TOOLS, MCP_PROMPTS, MCP_RESOURCES, MCP_TEMPLATES };
+
+/* What an engine serves. Each writes members of the result into the object that is open. */
+struct mcp_host {
+	const char *instructions;
+	bool open;	   /* nobody is asked who they are */
+	bool subscribes;   /* resources/subscribe, in the legacy era */
+	const char *scope; /* cacheScope */
+	int64_t ttl_ms;
+	status (*list)(struct mcp_call *c, enum mcp_list what, struct json_out *o);
+	status (*call)(struct mcp_call *c, str name, const struct json *input, struct json_out *o);
+	status (*prompt)(struct mcp_call *c, str name, const struct json *input, struct json_out *o);
+	status (*read)(struct mcp_call *c, str uri, struct json_out *o);
+	/* Up to so many values for the argument, after what was typed. */
+	status (*complete)(
+		struct mcp_call *c, const struct json *ref, str argument, str typed, struct json_out *o);
+	/* Another number where the caller's list is another one. */
+	status (*fingerprint)(struct mcp_call *c, enum mcp_list what, uint64_t *out);
+	/* The input schema of a tool, for headers that repeat arguments; NULL where there is none. */
+	const struct json *(*schema)(struct mcp_call *c, str name);
+};
+
+extern const struct mcp_host mcp_own_host, mcp_fixture_host;
+
+/* --- message.c: what is read and written --- */
+/* Takes the message apart. Fails with the JSON-RPC codes of framing. */
+status message_read(struct mcp_call *c, str text) MUST_USE;
+const struct json *message_param(const struct mcp_call *c, str key);
+str message_text(const struct json *object, str key); /* its string, or empty */
+/* {"jsonrpc":"2.0","id":…,"result":{ and back: between them the members. */
+void message_begin(struct mcp_call *c, struct json_out *o);
+void message_end(struct mcp_call *c, struct json_out *o, const char *result_type);
+str message_error(struct mcp_call *c, status s); /* sets c->http */
+str message_notification(struct arena *a, const char *method, str params);
+uint64_t message_hash(str text); /* to tell texts apart, not to resist anybody */
+
+/* --- header.c: what must be true of the request's head --- */
+status header_check_host(struct mcp_call *c) MUST_USE;	 /* Host, Origin: 403 */
+status header_check_accept(struct mcp_call *c) MUST_USE; /* 406 */
+status header_check_modern(struct mcp_call *c) MUST_USE; /* the ladder of the modern era */
+bool header_accepts_stream(const struct mcp_call *c);
+
+/* --- session.c --- */
+extern const char *const session_versions[]; /* newest first, ended by NULL */
+str session_new(struct mcp_call *c, size_t version);
+/* Of c->principal? Sets version and can. Fails with 404. */
+status session_open(struct mcp_call *c) MUST_USE;
+void session_end(struct mcp_call *c);
+void session_set_level(struct mcp_call *c, int level);
+int session_level(struct mcp_call *c); /* the least that is sent */
+struct sessions;
+struct sessions *sessions_new(void);
+void sessions_free(struct sessions *s);
+
+/* --- state.c: what travels with the client and comes back --- */
+str state_seal(struct mcp_call *c, str text);
+/* Fails with RPC_PARAMS: changed, expired, another principal's or another call's. */
+status state_open(struct mcp_call *c, str sealed, str *out_text) MUST_USE;
+
+/* --- stream.c: notifications of a call, and calls that wait for a legacy client --- */
+void stream_notify(struct mcp_call *c, const char *method, str params);
+void stream_progress(struct mcp_call *c, int64_t progress, int64_t total, str message);
+void stream_log(struct mcp_call *c, int level, str text);
+int stream_level_of(str name); /* -1: none */
+struct held;
+struct held *held_new(void);
+void held_stop(struct held *h);
+void held_free(struct held *h);
+status held_ask(struct mcp_call *c) MUST_USE; /* asks on the stream and keeps the call */
+void held_answer(struct mcp_call *c);	      /* a response has come */
+void held_cancel(struct mcp_call *c, const struct json *id);
+void held_drop(struct mcp_call *c, str answer);	   /* ends the stream; the answer waits */
+bool held_fetch(struct mcp_call *c, str event_id); /* it was there: the stream has it */
+
+/* --- listen.c --- */
+struct listeners;
+struct listeners *listeners_new(struct mcp *m);
+void listeners_start(struct listeners *l);
+void listeners_stop(struct listeners *l);
+void listeners_free(struct listeners *l);
+status listen_begin(struct mcp_call *c) MUST_USE; /* a GET, or subscriptions/listen */
+
+/* --- method.c --- */
+struct mcp_method {
+	const char *name;
+	bool legacy, modern;
+	const char *named; /* the member of params that Mcp-Name repeats; NULL: none */
+	status (*run)(struct mcp_call *c, struct json_out *o);
+};
+const struct mcp_method *method_find(str name);
+const struct mcp_method *method_of(const struct mcp_call *c); /* that this era has */
+
+/* --- mcp.c --- */
+struct mcp {
+	struct mcp_options options;
+	const struct mcp_host *host;
+	struct sessions *sessions;
+	struct held *held;
+	struct listeners *listeners;
+};
+
+/* fn with the caller identified, in one read; the session is the caller's, or it fails with 404. */
+typedef status mcp_fn(struct ctx *cx, void *arg);
+status mcp_enter(struct mcp_call *c, mcp_fn *fn, void *arg) MUST_USE;
+status mcp_identify(struct mcp_call *c) MUST_USE; /* nothing but that */
+/* Inside a transaction with cx->caller: takes the principal, and looks at the session. */
+status mcp_bind(struct mcp_call *c) MUST_USE;
+/* Runs the method and answers, wherever the answer goes. */
+void mcp_run(struct mcp_call *c);
+/* The answer, or the next piece of it, to a stream that may have begun. */
+void mcp_answer(struct mcp_call *c, str text);
+
+#endif

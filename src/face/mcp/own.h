@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* own: Countersign's own host, in parts. Private to mcp. */
+#ifndef FACE_MCP_OWN_H
+#define FACE_MCP_OWN_H
+
+#include "core/op.h"
+#include "face/mcp/call.h"
+
+/* The operation of that name; it is there. */
+const struct op *own_op(const char *name);
+
+/*
+ * Runs an operation as this caller, over mcp, with input as REST's body would be: identified, entitled, recorded
+ * and undone by the same way. *out_text is its answer, a JSON object. Errors as op_run, and E_INVALID where the
+ * input has not its form.
+ */
+status own_run(struct mcp_call *c, const struct op *op, const struct json *input, str *out_text) MUST_USE;
+
+/* Where a list goes on, from cursor; fails with RPC_PARAMS. */
+status own_cursor(struct mcp_call *c, size_t *out_from) MUST_USE;
+
+status own_tools(struct mcp_call *c, struct json_out *o) MUST_USE;
+status own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
+status own_tools_fingerprint(struct mcp_call *c, uint64_t *out) MUST_USE;
+
+status own_resources(struct mcp_call *c, struct json_out *o) MUST_USE;
+status own_templates(struct mcp_call *c, struct json_out *o) MUST_USE;
+status own_read(struct mcp_call *c, str uri, struct json_out *o) MUST_USE;
+/* Ids of proposals that wait, those that begin with typed. */
+status own_pending(struct mcp_call *c, str typed, struct json_out *o) MUST_USE;
+
+status own_prompts(struct mcp_call *c, struct json_out *o) MUST_USE;
+status own_prompt(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
+
+#endif

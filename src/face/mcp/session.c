@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions of the legacy era. A session is its own id, and nothing is stored for it:
+ *
+ *	<version, 1><capabilities, 2><issued, seconds, 10><random, 16>.<MAC, 32>	all hexadecimal
+ *
+ * The MAC is over the principal too, so it is worth nothing to anybody else, and never a credential. What is
+ * remembered here of some (the log level, that it was ended) is a courtesy of this server: forgetting it, or
+ * asking another server, harms nobody.
+ */
+#include "face/mcp/call.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash/sha256.h"
+#include "base/random.h"
+#include "base/scoped.h"
+#include "core/keys.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#define FRONT 29u /* 1 + 2 + 10 + 16 */
+#define MAC   32u
+
+const char *const session_versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", NULL };
+
+struct note {
+	uint64_t session;
+	int level;
+	bool ended;
+};
+
+struct sessions {
+	pthread_mutex_t lock;
+	size_t count;
+	struct note notes[LIMIT_MCP_NOTES]; /* a ring */
+};
+
+struct sessions *
+sessions_new(void)
+{
+	struct sessions *s = calloc(1, sizeof(*s));
+
+	CHECK(s != NULL && pthread_mutex_init(&s->lock, NULL) == 0);
+	return s;
+}
+
+void
+sessions_free(struct sessions *s)
+{
+	CHECK(pthread_mutex_destroy(&s->lock) == 0);
+	free(s);
+}
+
+/* With the lock held; NULL: nothing is remembered of it. */
+static struct note *
+find(struct sessions *s, str session)
+{
+	uint64_t hash = message_hash(session);
+
+	for (size_t i = 0; i < s->count && i < LIMIT_MCP_NOTES; i++)
+		if (s->notes[i].session == hash)
+			return &s->notes[i];
+	return NULL;
+}
+
+static struct note *
+find_or_add(struct sessions *s, str session)
+{
+	struct note *n = find(s, session);
+
+	if (n)
+		return n;
+	n = &s->notes[s->count++ % LIMIT_MCP_NOTES];
+	*n = (struct note){ .session = message_hash(session) };
+	return n;
+}
+
+void
+session_end(struct mcp_call *c)
+{
+	scoped_lock held = lock(&c->mcp->sessions->lock);
+
+	find_or_add(c->mcp->sessions, c->session)->ended = true;
+}
+
+void
+session_set_level(struct mcp_call *c, int level)
+{
+	scoped_lock held = lock(&c->mcp->sessions->lock);
+
+	find_or_add(c->mcp->sessions, c->session)->level = level;
+}
+
+int
+session_level(struct mcp_call *c)
+{
+	scoped_lock held = lock(&c->mcp->sessions->lock);
+	const struct note *n = find(c->mcp->sessions, c->session);
+
+	return n ? n->level : 0;
+}
+
+static bool
+was_ended(struct mcp_call *c)
+{
+	scoped_lock held = lock(&c->mcp->sessions->lock);
+	const struct note *n = find(c->mcp->sessions, c->session);
+
+	return n && n->ended;
+}
+
+/* --- the id --- */
+
+static str
+mac_of(struct mcp_call *c, str front)
+{
+	unsigned char mac[SHA256_BYTES];
+	char text[MAC + 1];
+
+	keys_mac(c->cx->keys, (str[]){ STR("mcp session"), c->principal, front }, 3, mac);
+	(void)sodium_bin2hex(text, sizeof(text), mac, MAC / 2);
+	return arena_str(c->cx->arena, str_of(text));
+}
+
+str
+session_new(struct mcp_call *c, size_t version)
+{
+	uint64_t now = (uint64_t)(clock_now_us() / SECOND_US);
+	str front = arena_printf(c->cx->arena, "%zx%02x%010" PRIx64 "%.*s", version, c->can & 0xff, now,
+		STR_ARG(random_hex(c->cx->arena, 8)));
+
+	CHECK(front.len == FRONT);
+	return arena_printf(c->cx->arena, "%.*s.%.*s", STR_ARG(front), STR_ARG(mac_of(c, front)));
+}
+
+static uint64_t
+number(str digits)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < digits.len; i++)
+		n = n * 16 +
+		    (uint64_t)(digits.ptr[i] <= '9' ? digits.ptr[i] - '0' : digits.ptr[i] - 'a' + 10);
+	return n;
+}
+
+static status
+unknown(struct mcp_call *c)
+{
+	return rpc_fail(c, RPC_SESSION, 404, "there is no such session; initialize again");
+}
+
+status
+session_open(struct mcp_call *c)
+{
+	str front = { c->session.ptr, FRONT }, mac;
+	uint64_t age;
+
+	if (c->session.len != FRONT + 1 + MAC || c->session.ptr[FRONT] != '.')
+		return unknown(c);
+	mac = str_skip(c->session, FRONT + 1);
+	if (!str_eq_secret(mac, mac_of(c, front)) || was_ended(c))
+		return unknown(c);
+	/* from here on every digit is ours */
+	age = (uint64_t)(clock_now_us() / SECOND_US) - number((str){ front.ptr + 3, 10 });
+	if ((int64_t)age > LIMIT_MCP_SESSION_SECONDS)
+		return unknown(c);
+	c->version = session_versions[number((str){ front.ptr, 1 })];
+	c->can = (unsigned)number((str){ front.ptr + 1, 2 });
+	return OK;
+}
