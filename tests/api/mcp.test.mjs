@@ -245,7 +245,7 @@ test('MCP-1 pages from elsewhere are refused: Host and Origin', async () => {
 
 test('MCP-1 without a valid token there is nothing here, whatever is asked', async () => {
 	for (const token of [null, 'cs_wrong', 'x']) {
-		for (const answer of [await send(initialize(), { token }), await modern('server/discover', {}, { token }), await modern('tools/call', { name: 'note_list' }, { token }), await modern('tools/list', {}, { token }), await modern('resources/read', { uri: 'countersign://proposals/x' }, { token })]) {
+		for (const answer of [await send(initialize(), { token }), await modern('server/discover', {}, { token }), await modern('none', {}, { token }), await modern('tasks/get', {}, { token, headers: { 'mcp-name': '' } }), await modern('tools/call', { name: 'note_list' }, { token }), await modern('tools/list', {}, { token }), await modern('resources/read', { uri: 'countersign://proposals/x' }, { token })]) {
 			assert.equal(answer.status, 401, answer.text);
 			assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
 		}
@@ -325,6 +325,7 @@ test('MCP-1 the modern era: headers say what the body says, and errors have thei
 	await refused(modern('tools/list', {}, { version: 'v9' }), 400, -32022);
 	await refused(modern('tools/list', {}, { capabilities: 7 }), 400, -32602);
 	await refused(send(request('tools/list'), { headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' } }), 400, -32602);
+	await refused(modern('tasks/get', { taskId: 'x' }, { headers: { 'mcp-name': 'x' } }), 404, -32601);
 	for (const method of ['ping', 'initialize', 'logging/setLevel', 'resources/subscribe', 'none']) await refused(modern(method), 404, -32601);
 	await refused(send({ jsonrpc: '2.0', id: 1, result: {} }, { headers: { 'mcp-protocol-version': '2026-07-28' } }), 400, -32600);
 	await refused(modern('tools/call', { name: 'note_list', arguments: [] }), 200, -32602);

@@ -60,10 +60,11 @@ struct mcp_call {
 	str state;		    /* what the host kept (`keeps`) when it asked; or empty */
 
 	/* out */
-	struct json *asks; /* {key: {method, params}} */
-	str keeps;	   /* what the host wants back with the answers */
-	bool drops;	   /* break the stream off: the client fetches the answer (legacy) */
-	bool holds;	   /* the stream goes on, others have it */
+	struct json *asks;	 /* {key: {method, params}} */
+	str keeps;		 /* what the host wants back with the answers */
+	const char *result_type; /* NULL: complete */
+	bool drops;		 /* break the stream off: the client fetches the answer (legacy) */
+	bool holds;		 /* the stream goes on, others have it */
 	struct http_stream *stream;
 	int code, http; /* of a failure, where its status does not say them */
 	str data;
@@ -74,6 +75,8 @@ struct mcp_call {
 	((c)->code = (code_), (c)->http = (http_), fail((c)->cx, E_BAD_REQUEST, __VA_ARGS__))
 
 enum mcp_list { MCP_TOOLS, MCP_PROMPTS, MCP_RESOURCES, MCP_TEMPLATES };
+
+enum mcp_task { MCP_TASK_GET, MCP_TASK_UPDATE, MCP_TASK_CANCEL };
 
 /* What an engine serves. Each writes members of the result into the object that is open. */
 struct mcp_host {
@@ -91,6 +94,9 @@ struct mcp_host {
 		struct mcp_call *c, const struct json *ref, str argument, str typed, struct json_out *o);
 	/* Another number where the caller's list is another one. */
 	status (*fingerprint)(struct mcp_call *c, enum mcp_list what, uint64_t *out);
+	/* What became of a call that answered with a task; answers only with an update. NULL: it has no tasks. */
+	status (*task)(struct mcp_call *c, enum mcp_task what, str id, const struct json *answers,
+		struct json_out *o);
 	/* The input schema of a tool, for headers that repeat arguments; NULL where there is none. */
 	const struct json *(*schema)(struct mcp_call *c, str name);
 };
@@ -164,6 +170,9 @@ struct mcp_method {
 };
 const struct mcp_method *method_find(str name);
 const struct mcp_method *method_of(const struct mcp_call *c); /* that this era has */
+
+/* Fails with RPC_CAPABILITY unless the client declared the tasks extension. */
+status task_require(struct mcp_call *c) MUST_USE;
 
 /* --- mcp.c --- */
 struct mcp {

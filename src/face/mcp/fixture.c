@@ -79,6 +79,7 @@ list(struct mcp_call *c, enum mcp_list what, struct json_out *o)
 		json_out_array(o, "tools");
 		write_tools(fixture_tools, o);
 		write_tools(fixture_asking_tools, o);
+		write_tools(fixture_task_tools, o);
 		json_out_end(o);
 	} else if (what == MCP_PROMPTS) {
 		json_out_raw(o, "prompts", str_of(prompts));
@@ -95,9 +96,10 @@ list(struct mcp_call *c, enum mcp_list what, struct json_out *o)
 const struct fixture_tool *
 fixture_find(str name)
 {
-	static const struct fixture_tool *const tables[] = { fixture_tools, fixture_asking_tools };
+	static const struct fixture_tool *const tables[] = { fixture_tools, fixture_asking_tools,
+		fixture_task_tools };
 
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (const struct fixture_tool *t = tables[i]; t->name; t++)
 			if (str_eq(name, str_of(t->name)))
 				return t;
@@ -267,5 +269,6 @@ const struct mcp_host mcp_fixture_host = {
 	.read = read,
 	.complete = complete,
 	.fingerprint = fingerprint,
+	.task = fixture_task,
 	.schema = schema,
 };

@@ -16,13 +16,17 @@ struct fixture_tool {
 	status (*run)(struct mcp_call *c, const struct json *input, struct json_out *o);
 };
 
-extern const struct fixture_tool fixture_tools[], fixture_asking_tools[]; /* ended by NULL names */
+/* ended by NULL names */
+extern const struct fixture_tool fixture_tools[], fixture_asking_tools[], fixture_task_tools[];
 const struct fixture_tool *fixture_find(str name);
 
 /* content: one text */
 void fixture_text(struct json_out *o, str text);
 /* Asks: the questions as JSON, and what shall come back. */
 status fixture_ask(struct mcp_call *c, const char *asks, const char *keeps) MUST_USE;
+status fixture_ask_name(struct mcp_call *c) MUST_USE; /* under "user_name" */
+status fixture_task(struct mcp_call *c, enum mcp_task what, str id, const struct json *answers,
+	struct json_out *o) MUST_USE;
 status fixture_ask_prompt(struct mcp_call *c, struct json_out *o) MUST_USE;
 
 /* Lists that change when the suite says so. */

@@ -122,6 +122,12 @@ result_elicitation(struct mcp_call *c, const struct json *input, struct json_out
 }
 
 status
+fixture_ask_name(struct mcp_call *c)
+{
+	return fixture_ask(c, "{\"user_name\":" NAME_FORM "}", "");
+}
+
+status
 fixture_ask_prompt(struct mcp_call *c, struct json_out *o)
 {
 	if (!answer_to(c, "user_context"))

@@ -163,7 +163,8 @@ ask(struct mcp_call *c, struct buf *b)
 	struct json *asks = answerable(c);
 
 	if (!asks->count && c->asks->count)
-		return rpc_fail(c, RPC_CAPABILITY, 400, "this call needs a capability that the client lacks");
+		return rpc_fail(c, c->modern ? RPC_CAPABILITY : RPC_REQUEST, c->modern ? 400 : 200,
+			"this call needs a capability that the client lacks");
 	c->asks = asks;
 	c->data = (str){ 0 };
 	if (!c->modern)
@@ -189,6 +190,8 @@ perform(struct mcp_call *c, struct buf *b)
 	str text;
 
 	if (!method)
+		TRY(mcp_identify(c)); /* a stranger does not even hear what there is not */
+	if (!method)
 		return rpc_fail(c, RPC_METHOD, c->modern ? 404 : 200, "there is no such method");
 	if (c->mcp->host->open) /* a host that is not identifies the caller where it works */
 		TRY(mcp_identify(c));
@@ -200,7 +203,7 @@ perform(struct mcp_call *c, struct buf *b)
 		return OK;
 	if (c->asks)
 		return ask(c, b);
-	message_end(c, &o, "complete");
+	message_end(c, &o, c->result_type ? c->result_type : "complete");
 	return buf_finish(b, &text);
 }
 

@@ -25,6 +25,11 @@ write_capabilities(struct mcp_call *c, struct json_out *o)
 	json_out_end(o);
 	flag_object(o, "completions", NULL, false);
 	flag_object(o, "logging", NULL, false);
+	if (c->modern && c->mcp->host->task) {
+		json_out_object(o, "extensions");
+		flag_object(o, MCP_META "tasks", NULL, false);
+		json_out_end(o);
+	}
 	json_out_end(o);
 }
 
@@ -283,6 +288,53 @@ run_complete(struct mcp_call *c, struct json_out *o)
 	return OK;
 }
 
+/* --- tasks: calls whose result is fetched (an extension of the modern era) --- */
+
+status
+task_require(struct mcp_call *c)
+{
+	if (c->can & MCP_CAN_TASKS)
+		return OK;
+	c->data = STR("{\"requiredCapabilities\":{\"extensions\":{\"" MCP_META "tasks\":{}}}}");
+	return rpc_fail(c, RPC_CAPABILITY, 400, "this needs the client's tasks extension");
+}
+
+static status
+task(struct mcp_call *c, enum mcp_task what, struct json_out *o)
+{
+	const struct json *answers = message_param(c, STR("inputResponses"));
+	str id = message_text(c->params, STR("taskId"));
+
+	TRY(mcp_identify(c));
+	if (!c->mcp->host->task)
+		return rpc_fail(c, RPC_METHOD, 404, "there is no such method");
+	c->can = read_capabilities(json_get(c->meta, STR(MCP_META "clientCapabilities")));
+	TRY(task_require(c));
+	if (!id.len)
+		return rpc_fail(c, RPC_PARAMS, 200, "taskId must be a string");
+	if (what == MCP_TASK_UPDATE && (!answers || answers->type != JSON_OBJECT))
+		return rpc_fail(c, RPC_PARAMS, 200, "inputResponses must be an object");
+	return c->mcp->host->task(c, what, id, answers, o);
+}
+
+static status
+run_task_get(struct mcp_call *c, struct json_out *o)
+{
+	return task(c, MCP_TASK_GET, o);
+}
+
+static status
+run_task_update(struct mcp_call *c, struct json_out *o)
+{
+	return task(c, MCP_TASK_UPDATE, o);
+}
+
+static status
+run_task_cancel(struct mcp_call *c, struct json_out *o)
+{
+	return task(c, MCP_TASK_CANCEL, o);
+}
+
 /* --- the table --- */
 
 static const struct mcp_method methods[] = {
@@ -300,6 +352,9 @@ static const struct mcp_method methods[] = {
 	{ "resources/list", true, true, NULL, run_resources_list },
 	{ "resources/templates/list", true, true, NULL, run_templates_list },
 	{ "resources/read", true, true, "uri", run_resources_read },
+	{ "tasks/get", .modern = true, .named = "taskId", .run = run_task_get },
+	{ "tasks/update", .modern = true, .named = "taskId", .run = run_task_update },
+	{ "tasks/cancel", .modern = true, .named = "taskId", .run = run_task_cancel },
 	{ "completion/complete", true, true, NULL, run_complete },
 };
 
