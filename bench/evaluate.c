@@ -209,7 +209,7 @@ main(int argc, char **argv)
 	text = environment(&arena, FLAGS, SEGMENTS);
 	took = load_often(&cx, text, &large);
 	(void)load(&cx, environment(&arena, BULK, 0), &thousand);
-	bulk = evaluate_bulk(&cx, thousand, contexts, rounds / BULK + 1);
+	bulk = evaluate_bulk(&cx, thousand, contexts, rounds / 100 + 1);
 	(void)printf(
 		"{\"ns\":%.1f,\"wholeNs\":%.1f,\"on\":%.2f,\"bulkUs\":%.1f,\"parseMs\":%.2f,\"loadMs\":%.2f,"
 		"\"documentBytes\":%zu,\"compiledBytes\":%zu}\n",
