@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
@@ -198,6 +199,23 @@ test('MCP-1 resources, prompts and completion: proposals and audit entries by th
 	const [entry] = await w.audit({ proposalId: p.proposalId });
 	const shown = (await modern('resources/read', { uri: `countersign://audit/${entry.id}` }, { token: reader.token })).json;
 	assert.ok(shown.result?.contents[0].text.includes(p.proposalId), JSON.stringify(shown));
+});
+
+test('MCP-1 the second SDK speaks the modern era with us: list, read, propose, wait, apply', async () => {
+	const client = new ModernClient({ name: 'modern', version: '2' }, { versionNegotiation: { mode: 'auto' } });
+	await client.connect(new ModernTransport(new URL(`${w.server.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${agent.token}` } } }));
+	assert.equal(client.getNegotiatedProtocolVersion?.() ?? client.negotiatedProtocolVersion, '2026-07-28');
+	assert.ok((await client.listTools()).tools.some(({ name }) => name === 'note_create'));
+	const p = (await client.callTool({ name: 'note_create', arguments: { title: 'Modern', text: 'text' } })).structuredContent;
+	assert.equal(p.status, 'awaiting_operator');
+	const waiting = client.callTool({ name: 'wait_proposal', arguments: { id: p.proposalId } });
+	await w.approve(p, boss);
+	assert.equal((await waiting).structuredContent.state, 'approved');
+	assert.equal((await client.callTool({ name: 'apply_proposal', arguments: { id: p.proposalId } })).structuredContent.state, 'applied');
+	assert.ok((await client.callTool({ name: 'note_list', arguments: { limit: 200 } })).structuredContent.notes.some(({ title }) => title === 'Modern'));
+	assert.equal(JSON.parse((await client.readResource({ uri: `countersign://proposals/${p.proposalId}` })).contents[0].text).state, 'applied');
+	await assert.rejects(client.callTool({ name: 'none', arguments: {} }), { code: -32602 });
+	await client.close();
 });
 
 // --- the protocol ---
@@ -417,6 +435,17 @@ test('MCP-1 a legacy stream needs its session, and Accept', async () => {
 	assert.equal((await send(undefined, { method: 'GET', headers: { accept: 'application/json', 'mcp-session-id': id } })).status, 406);
 	assert.equal((await send(undefined, { method: 'GET', headers: { 'mcp-session-id': 'x' } })).status, 404);
 	assert.equal((await send(undefined, { method: 'GET' })).status, 400);
+});
+
+test('MCP-1 a restart loses no session, and the next call finds the proposal', { skip: onPostgres && 'another server takes it there' }, async () => {
+	const id = await session();
+	const p = (await call('note_create', { title: 'Over a restart', text: 'text' })).result.structuredContent;
+	const waiting = send(request('tools/call', { name: 'wait_proposal', arguments: { id: p.proposalId, timeout: 30 } }), { headers: { 'mcp-session-id': id } }).catch(() => {});
+	await w.change('SELECT 1'); // stops the server, and starts it again
+	await waiting;
+	await w.approve(p);
+	const answer = await send(request('tools/call', { name: 'wait_proposal', arguments: { id: p.proposalId } }), { headers: { 'mcp-session-id': id } });
+	assert.equal(answer.json.result?.structuredContent.state, 'approved', answer.text);
 });
 
 // --- the fixture is not for others ---
