@@ -36,9 +36,9 @@ async function post(body, headers = {}) {
 const everything = { sampling: {}, elicitation: {}, roots: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 /** A modern request; its last message. */
-async function modern(method, params, { capabilities = everything, meta = {}, name = params.name ?? params.taskId } = {}) {
+async function modern(method, params, { capabilities = everything, meta = {}, name = params.name ?? params.taskId, headers = {} } = {}) {
 	const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': capabilities, ...meta };
-	const { status, messages } = await post({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...(name ? { 'mcp-name': name } : {}) });
+	const { status, messages } = await post({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...(name ? { 'mcp-name': name } : {}), ...headers });
 	return { status, messages, ...messages.at(-1) };
 }
 
@@ -150,5 +150,24 @@ test('MCP-1 the fixture: resources, prompts, completion, subscriptions', async (
 	await client.unsubscribeResource({ uri: 'test://watched-resource' });
 	await client.setLoggingLevel('error');
 	assert.ok((await client.callTool({ name: 'test_tool_with_logging', arguments: {} })).content.length);
+	await client.close();
+});
+
+test('MCP-1 a header that repeats an argument says the same, or the call is refused', async () => {
+	const name = 'test_x_mcp_header';
+	const ask = async (region, value) => (await modern('tools/call', { name, arguments: region === undefined ? {} : { region } }, { headers: value === undefined ? {} : { 'mcp-param-region': value } })).status;
+	for (const [region, value] of [['eu', 'eu'], ['Grüße', `=?base64?${Buffer.from('Grüße').toString('base64')}?=`], [7, '7'], [true, 'true'], [null, undefined], [undefined, undefined]]) assert.equal(await ask(region, value), 200, `${region} ${value}`);
+	for (const [region, value] of [['eu', undefined], ['eu', 'us'], ['eu', 'EU'], [undefined, 'eu'], [null, 'eu'], ['eu', '=?base64?ZXU?='], ['eu', '=?base64?!!!?='], ['\u00e9', '=?base64?6Q==?='], [7, '8'], [7, 'x'], [7.5, '7.5'], [true, 'false'], [{}, 'x']])
+		assert.equal(await ask(region, value), 400, `${region} ${value}`);
+});
+
+test('MCP-1 a client that takes no stream is not asked, and gets whole answers', async () => {
+	const client = await connect();
+	const plain = { accept: 'application/json', 'mcp-session-id': client.session };
+	const ask = (name, more = {}) => post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, ...more } }, plain);
+	assert.equal((await ask('test_elicitation')).status, 406);
+	assert.equal((await ask('test_tool_with_progress', { _meta: { progressToken: 1 } })).messages.length, 1);
+	assert.equal((await ask('test_reconnection')).messages[0].id, 1);
+	assert.equal((await post({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { cursor: 'x' } }, plain)).messages[0].error.code, -32602);
 	await client.close();
 });
