@@ -426,3 +426,33 @@ test('FL-7 property: promote the whole environment, then both answer the same fo
 		for (const context of spotCheck) assert.deepEqual(await evaluate(context), await evaluate(context, undefined, staging));
 	}
 });
+
+test('FL-4 time travel: a change counts from when it was applied, not from when it was proposed', async () => {
+	const flag = await create('flag', { defaultValue: true }), live = await version();
+	const p = await propose('kill_flag', flag), later = await propose('kill_flag', flag); // its time lies between the two
+	await apply(p);
+	const then = await ok(w.admin.post(`/api/v1/envs/${production.id}/evaluate`, { context: {}, keys: [flag], asOf: later.createdAt }));
+	assert.deepEqual([then.version, then.evaluations[flag].value], [live, true]);
+	assert.ok((await ok(w.admin.get(`/api/v1/envs/${production.id}`))).updatedAt > later.createdAt);
+	const file = { countersign: 'ruleset/1', flags: { [key('flag')]: { type: 'boolean', defaultValue: false } }, configs: {}, segments: {}, targetField: 'userId' };
+	for (const [tool, input] of [['promote', { fromEnvId: staging.id, toEnvId: production.id, resources: [{ type: 'flag', key: flag }] }], ['import', { envId: production.id, ruleset: file }], ['delete_flag', { envId: production.id, resourceKey: flag, diff: {} }]]) {
+		const mark = await create('flag', {}), { proposal } = await call(tool, input, w.agent), next = await propose('kill_flag', mark);
+		await apply(proposal);
+		assert.ok((await ok(w.admin.get(`/api/v1/envs/${production.id}`))).updatedAt > next.createdAt, tool);
+	}
+});
+
+test('AU-6 what was changed by an import, or promoted with others, is in the story of each flag', async () => {
+	const [one, two] = [await create('flag', { defaultValue: true }), await create('flag', { defaultValue: true })];
+	const fresh = key('flag'), state = { type: 'boolean', defaultValue: false, rules: [] };
+	const ruleset = { countersign: 'ruleset/1', flags: { [one]: state, [two]: state, [fresh]: state }, configs: {}, segments: {}, targetField: 'userId' };
+	const { proposal } = await call('import', { envId: staging.id, ruleset }, w.agent);
+	await apply(proposal);
+	for (const [flag, action] of [[one, 'record.changed'], [two, 'record.changed'], [fresh, 'record.created']]) {
+		const [entry] = await w.audit({ resourceType: 'flag', resourceKey: flag });
+		assert.deepEqual([entry.action, entry.reason, entry.proposalId, entry.version], [action, `proposal:${proposal.proposalId}`, proposal.proposalId, await version(staging)], flag);
+	}
+	const up = (await call('promote', { fromEnvId: staging.id, toEnvId: production.id, resources: [one, two].map((k) => ({ type: 'flag', key: k })) }, w.agent)).proposal;
+	await apply(up);
+	for (const flag of [one, two]) assert.equal((await w.audit({ resourceType: 'flag', resourceKey: flag }))[0].reason, `proposal:${up.proposalId}`, flag);
+});

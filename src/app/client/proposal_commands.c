@@ -152,6 +152,8 @@ tell_proposed(struct ctx *cx, const struct json *p)
 		shown_whole(&b, "Apply token", token);
 	if (str_eq(state_of(p), STR("pending")))
 		buf_printf(&b, "Somebody else decides now: " PROGRAM " approve %.*s\n", STR_ARG(id));
+	if (str_eq(state_of(p), STR("approved")))
+		buf_printf(&b, "Nothing has happened yet; to do it: " PROGRAM " apply %.*s\n", STR_ARG(id));
 	TRY(tell_state(cx, p, &b));
 	return check_outcome(cx, p);
 }

@@ -118,6 +118,17 @@ gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t, bool p
 		STR_ARG(ctx_message(cx, s)), t->propose_rule);
 }
 
+/* The same for what is blocked and for what is not there (TL-2). A kind has no dot in its name. */
+static status
+no_such(struct ctx *cx, str name)
+{
+	if (memchr(name.ptr, '.', name.len))
+		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
+	return fail(cx, E_NOT_FOUND,
+		"there is no tool or kind called \"%.*s\"; GET /api/v1/tools lists those there are",
+		STR_ARG(name));
+}
+
 /* The name, the tier, the rules, the input: nothing here touches the database. */
 static status
 resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, const struct json *input,
@@ -129,7 +140,7 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 	if (p.tool)
 		p.tier = permission_tier(snapshot, p.tool, &p.tier_stored);
 	if (!p.tool || p.tier == TIER_BLOCKED)
-		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
+		return no_such(cx, name);
 	p.override_ = permission_override(snapshot, p.tool);
 	p.has_verb = gate_may(c, p.tool, true);
 	if (!may_propose(c, p.tool))

@@ -263,7 +263,7 @@ tool_check_version(struct ctx *cx, const struct tool_call *call, int64_t live_ve
 		return OK;
 	s = fail(cx, E_DRIFT,
 		"the environment has version %" PRId64 " now, and it was proposed at %" PRId64
-		"; propose it again",
+		"; propose it again (proposals/{id}/repropose)",
 		live_version, call->seen_version);
 	fail_details(
 		cx, arena_printf(cx->arena, "{\"liveVersion\":%" PRId64 ",\"proposedVersion\":%" PRId64 "}",

@@ -28,6 +28,7 @@ struct tool_call {
 	str id;			  /* the id that a created thing gets */
 	int64_t now_us;		  /* the time it is given */
 	str actor_id;		  /* the principal who asked */
+	str proposal_id;	  /* what is being applied; empty in the dry-run */
 	int64_t seen_version;	  /* the live_version that the dry-run gave; 0 in the dry-run itself */
 };
 

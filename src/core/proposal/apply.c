@@ -186,6 +186,7 @@ execute(struct ctx *cx, void *arg)
 			.id = a->p.minted_id,
 			.now_us = a->p.minted_at,
 			.actor_id = a->p.proposer_id,
+			.proposal_id = a->p.id,
 			.seen_version = card_version(a->p.card_read) } };
 	if (a->tool->effect == OP_READ)
 		return read_as_proposer(cx, a);

@@ -111,6 +111,8 @@ out_why(struct json_out *o, const struct error *why)
 	json_out_object(o, "apply");
 	json_out_str(o, "code", str_of(status_info(why->code)->code));
 	json_out_str(o, "message", why->message);
+	if (why->details.len)
+		json_out_raw(o, "details", why->details);
 	json_out_end(o);
 }
 

@@ -79,6 +79,13 @@ status change_survey_edits(struct ctx *cx, const struct environment *e, const st
 	const struct store_edit *edits, size_t count, const struct json **out) MUST_USE;
 
 /*
+ * A change of many is on record for each of them, too, so that a flag's story is whole (AU-6). doc: as it was
+ * before; e: as it is now. Nothing in a dry-run.
+ */
+status change_record_each(struct ctx *cx, const struct tool_call *call, const struct environment *e,
+	const struct json *doc, const struct store_edit *edits, size_t count) MUST_USE;
+
+/*
  * Writes the edit; the blast radius and all else go into *out. verb: "Kill".
  *
  * E_INVALID  as store_write; the paths of its issues begin with `at` ("/diff") instead of the item's

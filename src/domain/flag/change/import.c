@@ -4,6 +4,7 @@
 #include "domain/flag/change/impl.h"
 
 #include "base/limits.h"
+#include "db/db.h"
 #include "domain/flag/exchange/exchange.h"
 #include "domain/flag/scalar.h"
 
@@ -364,16 +365,18 @@ ids_of(struct ctx *cx, const struct project *p)
 }
 
 static status
-write_all(struct ctx *cx, const struct tool_call *call, struct import *w)
+write_all(struct ctx *cx, struct import *w)
 {
 	struct item_many many = { w->made, w->made_count, w->edits, w->count };
+	int64_t now_us;
 
+	TRY(tx_now_us(cx, &now_us));
 	if (w->count)
 		TRY(fail_below(
-			cx, STR("/ruleset"), item_write_many(cx, &w->project, w->here, &many, call->now_us)));
+			cx, STR("/ruleset"), item_write_many(cx, &w->project, w->here, &many, now_us)));
 	for (size_t i = 0; i < w->word_count; i++)
-		TRY(item_describe(cx, &w->project, w->words[i].resource, w->words[i].key, w->words[i].after,
-			call->now_us));
+		TRY(item_describe(
+			cx, &w->project, w->words[i].resource, w->words[i].key, w->words[i].after, now_us));
 	return OK;
 }
 
@@ -388,7 +391,8 @@ import(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	TRY(begin(cx, call, &w));
 	TRY(read_wanted(cx, call, &w));
 	TRY(choose(cx, call, &w));
-	TRY(write_all(cx, call, &w));
+	TRY(write_all(cx, &w));
+	TRY(change_record_each(cx, call, w.here, w.doc, w.edits, w.count));
 	TRY(change_impact(cx, call, w.doc, w.edits, w.count, &impact, &words));
 	what = counted(cx, &w);
 	everywhere = w.made_count || w.gone || w.word_count;

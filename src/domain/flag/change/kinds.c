@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of proposals about flags, configs and segments: one table (FL-5). */
 #include "base/check.h"
+#include "db/db.h"
 #include "domain/flag/change/change.h"
 #include "domain/flag/change/impl.h"
 
@@ -204,7 +205,7 @@ static status delete (struct ctx *cx, const struct tool_call *call, struct tool_
 	struct deletion d = { 0 };
 	struct environment e;
 	struct impact impact;
-	int64_t seen;
+	int64_t seen, now_us;
 	str words;
 
 	TRY(change_in_scope(cx, call, environment_id, key));
@@ -212,7 +213,8 @@ static status delete (struct ctx *cx, const struct tool_call *call, struct tool_
 	TRY(project_lock(cx, e.project_id, &d.project));
 	TRY(find_everywhere(cx, call, k, key, environment_id, &d));
 	seen = d.here->version;
-	TRY(item_delete(cx, &d.project, k->resource, key, call->now_us));
+	TRY(tx_now_us(cx, &now_us));
+	TRY(item_delete(cx, &d.project, k->resource, key, now_us));
 	TRY(change_impact(cx, call, d.doc, &edit, 1, &impact, &words));
 	*out = (struct tool_result){
 		.summary = arena_printf(cx->arena, "Delete the %s %.*s from %.*s%s", what, STR_ARG(key),

@@ -251,13 +251,17 @@ static status
 promote(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 {
 	struct promotion p = { 0 };
+	int64_t now_us;
 	bool one;
 	struct impact impact;
 	struct json *differ;
 	str words, things;
 
 	TRY(plan(cx, call, true, &p));
-	TRY(store_write(cx, &p.to, p.edits, p.count, call->now_us));
+	TRY(tx_now_us(cx, &now_us));
+	TRY(store_write(cx, &p.to, p.edits, p.count, now_us));
+	if (p.count > 1) /* of one, the record of the change itself says it */
+		TRY(change_record_each(cx, call, &p.to, p.doc, p.edits, p.count));
 	TRY(change_impact(cx, call, p.doc, p.edits, p.count, &impact, &words));
 	differ = differing(cx, &p);
 	one = p.count == 1;

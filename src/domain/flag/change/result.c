@@ -2,7 +2,7 @@
 #include "domain/flag/change/impl.h"
 
 #include "base/limits.h"
-#include "core/ident/caller.h"
+#include "core/audit/audit.h"
 #include "db/db.h"
 #include "domain/flag/reservoir/survey.h"
 
@@ -198,10 +198,12 @@ change_write(struct ctx *cx, const struct tool_call *call, struct change *c, con
 	enum resource r = c->edit.resource;
 	const char *what = resource_name(r);
 	struct impact impact;
+	int64_t now_us;
 	str words;
 
+	TRY(tx_now_us(cx, &now_us));
 	TRY(change_paths(
-		cx, change_path(cx, r, c->edit.key), at, store_write(cx, &c->e, &c->edit, 1, call->now_us)));
+		cx, change_path(cx, r, c->edit.key), at, store_write(cx, &c->e, &c->edit, 1, now_us)));
 	TRY(change_impact(cx, call, c->doc, &c->edit, 1, &impact, &words));
 	*out = (struct tool_result){ .summary = arena_printf(cx->arena, "%s the %s %.*s in %.*s", verb, what,
 					     STR_ARG(c->edit.key), STR_ARG(c->e.slug)),
@@ -217,5 +219,38 @@ change_write(struct ctx *cx, const struct tool_call *call, struct change *c, con
 		.impact = impact.radius,
 		.value = value_of(cx, c),
 		.version = c->e.version };
+	return OK;
+}
+
+/* --- many at once --- */
+
+static enum audit_action
+action_of(const struct json *before, const struct json *after)
+{
+	if (!before)
+		return AUDIT_RECORD_CREATED;
+	return after ? AUDIT_RECORD_CHANGED : AUDIT_RECORD_DELETED;
+}
+
+status
+change_record_each(struct ctx *cx, const struct tool_call *call, const struct environment *e,
+	const struct json *doc, const struct store_edit *edits, size_t count)
+{
+	for (size_t i = 0; call->proposal_id.len && i < count; i++) {
+		enum resource r = edits[i].resource;
+		const struct json *before = json_get(json_get(doc, str_of(resource_plural(r))), edits[i].key);
+		struct audit_entry entry = { .action = action_of(before, edits[i].state),
+			.resource_type = str_of(resource_name(r)),
+			.resource_key = edits[i].key,
+			.reason = arena_printf(cx->arena, "proposal:%.*s", STR_ARG(call->proposal_id)),
+			.proposal_id = call->proposal_id,
+			.tool = str_of(call->tool->name),
+			.applier_id = cx->caller->principal_id,
+			.version = e->version,
+			.before = before ? change_shown(cx, r, before) : NULL,
+			.after = edits[i].state ? change_shown(cx, r, edits[i].state) : NULL };
+
+		TRY(audit_add(cx, &entry, NULL));
+	}
 	return OK;
 }

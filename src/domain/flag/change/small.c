@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small changes: create, describe, append a rule, roll out to a share. Those of TL-5 are direct: who holds the
  * verb has them at once where no approval is asked for, everybody else as a proposal. */
+#include "db/db.h"
 #include "domain/flag/change/change.h"
 #include "domain/flag/change/impl.h"
 
@@ -75,6 +76,7 @@ create(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	struct tool_result result;
 	struct project p;
 	const str *ids;
+	int64_t now_us;
 	str id;
 
 	if (r == RESOURCE_SEGMENT) {
@@ -83,7 +85,8 @@ create(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 		n.state[2] = json_get(in, STR("denyList"));
 	}
 	TRY(lock_project(cx, call, n.key, &p, &ids));
-	TRY(change_paths(cx, change_path(cx, r, n.key), "", item_create(cx, &p, &n, call->now_us, &id)));
+	TRY(tx_now_us(cx, &now_us));
+	TRY(change_paths(cx, change_path(cx, r, n.key), "", item_create(cx, &p, &n, now_us, &id)));
 	result = about(cx, "Create", r, n.key, &p, ids);
 	add_text(cx, after, "key", n.key);
 	if (n.type.len)
@@ -134,20 +137,22 @@ describe(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	struct tool_result result;
 	struct project p;
 	const str *ids;
+	int64_t now_us;
 
 	if (!text && !schema) {
 		fail_issue(cx, STR(""), STR("say what is to change"));
 		return fail(cx, E_INVALID, "an update changes something: say what");
 	}
 	TRY(lock_project(cx, call, key, &p, &ids));
+	TRY(tx_now_us(cx, &now_us));
 	TRY(item_get(cx, &p, r, key, &item));
 	was = becomes = schema_of(cx, &p, r, key);
 	if (text)
-		TRY(item_describe(cx, &p, r, key, text->text, call->now_us));
+		TRY(item_describe(cx, &p, r, key, text->text, now_us));
 	if (schema) {
 		becomes = schema->type == JSON_NULL ? NULL : schema;
 		TRY(change_paths(
-			cx, change_path(cx, r, key), "", item_reschema(cx, &p, key, becomes, call->now_us)));
+			cx, change_path(cx, r, key), "", item_reschema(cx, &p, key, becomes, now_us)));
 	}
 	result = about(cx, "Describe", r, key, &p, ids);
 	result.resource_id = item.id;
