@@ -50,9 +50,10 @@ make_slots(struct ctx *cx, const struct caller *c)
 /* Calls of the window, and when the oldest slot of them was taken. */
 struct usage {
 	int64_t count, oldest;
+	bool taken; /* a slot was free */
 };
 
-/* *out: with this call, where there was room for it. E_NOT_FOUND  no slot is free */
+/* *out: with this call, where there was room for it. */
 static status
 take(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
 {
@@ -72,8 +73,9 @@ take(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
 		if (rows[i].taken_at < u.oldest)
 			u.oldest = rows[i].taken_at;
 	}
+	u.taken = slot.count > 0;
 	*out = u;
-	return slot.count ? OK : E_NOT_FOUND;
+	return OK;
 }
 
 static status
@@ -90,19 +92,16 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 	struct budget b = { .cap = c->rate_per_minute };
 	struct usage used;
 	int64_t now_us;
-	status taken;
 
 	TRY(tx_now_us(cx, &now_us));
-	taken = take(cx, c, now_us, &used);
-	if (taken == E_NOT_FOUND) {
+	TRY(take(cx, c, now_us, &used));
+	if (!used.taken) {
 		TRY(make_slots(cx, c));
-		taken = take(cx, c, now_us, &used);
+		TRY(take(cx, c, now_us, &used));
 	}
-	if (taken != E_NOT_FOUND)
-		TRY(taken);
 	b.left = b.cap > used.count ? b.cap - used.count : 0;
 	b.reset_us = used.count ? used.oldest + WINDOW_US : now_us;
 	*out = b;
 	/* the principal's calls with other tokens, whose caps are higher, count as well */
-	return taken == OK && used.count <= b.cap ? OK : limited(cx, &b, now_us);
+	return used.taken && used.count <= b.cap ? OK : limited(cx, &b, now_us);
 }
