@@ -19,16 +19,33 @@ status own_run(struct mcp_call *c, const struct op *op, const struct json *input
 /* Where a list goes on, from cursor; fails with RPC_PARAMS. */
 status own_cursor(struct mcp_call *c, size_t *out_from) MUST_USE;
 
+/* --- tools.c: the list --- */
+/* What one does with a proposal: a tool of ours that the registry does not have. */
+struct own_fixed {
+	const char *name, *op, *title, *doc;
+	bool reads, once; /* readOnlyHint, idempotentHint */
+};
+const struct own_fixed *own_fixed(str name); /* or NULL */
 status own_tools(struct mcp_call *c, struct json_out *o) MUST_USE;
-status own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
 status own_tools_fingerprint(struct mcp_call *c, uint64_t *out) MUST_USE;
 
+/* --- calls.c --- */
+status own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
+
+/* --- results.c: content, structuredContent and isError --- */
+status own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o) MUST_USE;
+status own_write_proposal(struct mcp_call *c, const struct json *proposal, struct json_out *o) MUST_USE;
+/* {kind, tool, issues} for what the model can repair, {kind, tool, code, …} for what it should know (PA-7). */
+void own_write_refusal(struct mcp_call *c, str name, status s, struct json_out *o);
+
+/* --- resources.c --- */
 status own_resources(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_templates(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_read(struct mcp_call *c, str uri, struct json_out *o) MUST_USE;
 /* Ids of proposals that wait, those that begin with typed. */
 status own_pending(struct mcp_call *c, str typed, struct json_out *o) MUST_USE;
 
+/* --- prompts.c --- */
 status own_prompts(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_prompt(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of tools. Each goes through the gate as REST's tool_call does. Only what concerns the protocol, the
+ * credential or the budget is a JSON-RPC error; all else is a result. A blocked tool is answered as one that does
+ * not exist (TL-2).
+ */
+#include "core/gate/gate.h"
+#include "face/mcp/own.h"
+
+/* Is it the protocol's, the credential's or the budget's, rather than the tool's? */
+static bool
+is_fault(const struct mcp_call *c, status s)
+{
+	return c->code || s == E_UNAUTHENTICATED || s == E_RATE_LIMITED || status_info(s)->http >= 500;
+}
+
+struct hiding {
+	const struct tool *tool;
+	bool hidden;
+};
+
+static status
+look_for(struct ctx *cx, void *arg)
+{
+	struct hiding *h = arg;
+	struct permission_snapshot snapshot;
+	bool stored;
+
+	TRY(permission_load(cx, cx->caller, &snapshot)); /* also where there is no tool: both take as long */
+	h->hidden = !h->tool || permission_tier(&snapshot, h->tool, &stored) == TIER_BLOCKED;
+	return OK;
+}
+
+/* Not found: is it the tool, or what the tool looked for? */
+static status
+refuse_missing(struct mcp_call *c, str name, const struct tool *t, struct json_out *o)
+{
+	struct error said = c->cx->error;
+	struct hiding h = { .tool = t };
+
+	TRY(mcp_enter(c, look_for, &h));
+	if (h.hidden) {
+		c->code = RPC_PARAMS;
+		return fail(c->cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
+	}
+	c->cx->error = said;
+	own_write_refusal(c, name, E_NOT_FOUND, o);
+	return OK;
+}
+
+/* --- calls --- */
+
+static const struct tool *
+find_tool(const struct registry *tools, str name)
+{
+	const struct tool *t = tool_of_model(tools, name);
+
+	return t ? t : tool_find(tools, name);
+}
+
+static status
+call_tool(struct mcp_call *c, str name, const struct json *input, struct json_out *o)
+{
+	const struct tool *t = find_tool(c->cx->tools, name);
+	struct json *body = json_new_object(c->cx->arena), *answer;
+	const struct json *proposal;
+	str text;
+	status s;
+
+	json_add_member(
+		body, STR("tool"), json_new_string(c->cx->arena, t ? str_of(t->name) : STR("no such tool")));
+	json_add_member(body, STR("input"), json_share(c->cx->arena, input));
+	s = own_run(c, own_op("tool_call"), body, &text);
+	if (s == E_NOT_FOUND)
+		return refuse_missing(c, name, t, o);
+	if (s != OK && is_fault(c, s))
+		return s;
+	if (s != OK) {
+		own_write_refusal(c, name, s, o);
+		return OK;
+	}
+	TRY(json_parse(c->cx, text, &answer));
+	proposal = json_get(answer, STR("proposal"));
+	return proposal ? own_write_proposal(c, proposal, o)
+			: own_write_value(c, json_get(answer, STR("result")), o);
+}
+
+static status
+call_fixed(struct mcp_call *c, const struct own_fixed *f, const struct json *input, struct json_out *o)
+{
+	struct json *answer;
+	str text;
+	status s = own_run(c, own_op(f->op), input, &text);
+
+	if (s != OK && is_fault(c, s))
+		return s;
+	if (s != OK) {
+		own_write_refusal(c, str_of(f->name), s, o);
+		return OK;
+	}
+	TRY(json_parse(c->cx, text, &answer));
+	return json_get(answer, STR("proposals")) ? own_write_value(c, answer, o)
+						  : own_write_proposal(c, answer, o);
+}
+
+status
+own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o)
+{
+	const struct own_fixed *f = own_fixed(name);
+
+	return f ? call_fixed(c, f, input, o) : call_tool(c, name, input, o);
+}
