@@ -4,9 +4,13 @@
  *
  *	bench-load propose PORT CLIENTS SECONDS TOKEN...
  *	bench-load flow    PORT CLIENTS SECONDS TOKEN... VOTER
+ *	bench-load ask     PORT CLIENTS SECONDS TOKEN... FILE
  *
  * Clients take the tokens in turn. propose: one proposal of note.create each time. flow: that, then a
- * vote and an apply with the voter's token, three requests. Prints
+ * vote and an apply with the voter's token, three requests. ask: the request in FILE, with another token each
+ * time; FILE has the text that every answer must contain, then the request's head, then its body, an empty line
+ * (CR LF CR LF) between them; Authorization and Content-Length are added, and a TOKEN may have further header
+ * lines behind it. Prints
  * "done microseconds p50_us p99_us" of whole turns. An answer that is not 2xx ends it with exit code 1.
  */
 #include "base/check.h"
@@ -24,13 +28,23 @@
 
 #define MOST_CLIENTS 64
 #define MOST_TURNS   400000 /* remembered, of one client */
-#define ANSWER_BYTES 65536
+#define ANSWER_BYTES (1 << 20)
+#define ASKED_BYTES  16384 /* the file of ask */
 #define ID_BYTES     128
+
+/* What every client asks: one request for each token. */
+struct asked {
+	char text[ASKED_BYTES];
+	const char *expected;
+	char **requests;
+	size_t count;
+};
 
 struct client {
 	pthread_t thread;
 	int fd, number;
 	const char *token, *voter; /* voter: NULL where it only proposes */
+	const struct asked *asked; /* NULL: it proposes */
 	int64_t until_us, done;
 	uint32_t *took_us;
 	size_t have; /* of the answer */
@@ -81,21 +95,47 @@ hear_more(struct client *c)
 	c->answer[c->have] = 0;
 }
 
-/* One whole answer with its Content-Length; stays in c->answer. */
+/* The value of a header, or NULL. The head ends with an empty line, which is followed by a 0 meanwhile. */
+static const char *
+header(const char *head, const char *name)
+{
+	const char *at = strcasestr(head, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+/* Chunks as they came, up to the last one, which is empty. */
+static void
+hear_chunks(struct client *c)
+{
+	while (c->have < 5 || memcmp(c->answer + c->have - 5, "0\r\n\r\n", 5) != 0)
+		hear_more(c);
+}
+
+/* One whole answer; stays in c->answer. */
 static void
 hear(struct client *c)
 {
-	const char *end, *length;
+	const char *length, *coding;
+	char *body;
 
 	c->have = 0;
 	do
 		hear_more(c);
-	while (!(end = strstr(c->answer, "\r\n\r\n")));
-	length = strcasestr(c->answer, "\r\ncontent-length:");
-	if (!length || length > end)
-		die("an answer without Content-Length", c->answer);
-	size_t whole = (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10);
+	while (!(body = strstr(c->answer, "\r\n\r\n")));
+	body += 4;
+	char first = *body;
 
+	*body = 0;
+	length = header(c->answer, "\r\ncontent-length:");
+	coding = header(c->answer, "\r\ntransfer-encoding: chunked");
+	*body = first;
+	if (!length && !coding)
+		die("an answer of unknown length", c->answer);
+	size_t whole = (size_t)(body - c->answer) + (length ? strtoul(length, NULL, 10) : 0);
+
+	if (coding)
+		hear_chunks(c);
 	while (c->have < whole)
 		hear_more(c);
 	if (strncmp(c->answer, "HTTP/1.1 2", 10) != 0)
@@ -134,6 +174,18 @@ member(const struct client *c, const char *key, char out[ID_BYTES])
 }
 
 static void
+ask(struct client *c)
+{
+	const struct asked *a = c->asked;
+	const char *request = a->requests[((size_t)c->number + (size_t)c->done) % a->count];
+
+	say(c->fd, request, strlen(request));
+	hear(c);
+	if (!strstr(c->answer, a->expected))
+		die("not what was expected", c->answer);
+}
+
+static void
 turn(struct client *c)
 {
 	char body[512], path[256], id[ID_BYTES], hash[ID_BYTES];
@@ -161,7 +213,10 @@ drive(void *arg)
 	int64_t before = clock_mono_us();
 
 	while (before < c->until_us && c->done < MOST_TURNS) {
-		turn(c);
+		if (c->asked)
+			ask(c);
+		else
+			turn(c);
 		int64_t now = clock_mono_us();
 
 		c->took_us[c->done++] = (uint32_t)(now - before);
@@ -199,15 +254,51 @@ report(const struct client *clients, int count, int64_t us)
 	free(all);
 }
 
+/* Ends text at the next empty line; gives what follows it. */
+static char *
+cut(char *text)
+{
+	char *end = strstr(text, "\r\n\r\n");
+
+	if (!end)
+		die("the file has not three parts", text);
+	*end = 0;
+	return end + 4;
+}
+
+static void
+read_asked(const char *path, char **tokens, size_t count, struct asked *a)
+{
+	FILE *f = fopen(path, "r");
+	char *head, *body;
+
+	if (!f || fread(a->text, 1, sizeof(a->text) - 1, f) == 0)
+		die("cannot read", path);
+	(void)fclose(f);
+	a->expected = a->text;
+	head = cut(a->text);
+	body = cut(head);
+	a->requests = calloc(count, sizeof(*a->requests));
+	CHECK(a->requests != NULL);
+	a->count = count;
+	for (size_t i = 0; i < count; i++)
+		CHECK(asprintf(&a->requests[i],
+			      "%s\r\nAuthorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n%s", head,
+			      tokens[i], strlen(body), body) > 0);
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct client clients[MOST_CLIENTS];
-	bool flow = argc > 1 && strcmp(argv[1], "flow") == 0;
-	int count, tokens = argc - 5 - (flow ? 1 : 0);
+	static struct asked asked;
+	bool flow = argc > 1 && strcmp(argv[1], "flow") == 0, asks = argc > 1 && strcmp(argv[1], "ask") == 0;
+	int count, tokens = argc - 5 - (flow || asks ? 1 : 0);
 
-	if (tokens < 1 || (!flow && strcmp(argv[1], "propose") != 0))
-		die("usage: bench-load propose|flow PORT CLIENTS SECONDS TOKEN... [VOTER]", "");
+	if (tokens < 1 || (!flow && !asks && strcmp(argv[1], "propose") != 0))
+		die("usage: bench-load propose|flow|ask PORT CLIENTS SECONDS TOKEN... [VOTER|FILE]", "");
+	if (asks)
+		read_asked(argv[argc - 1], argv + 5, (size_t)tokens, &asked);
 	count = (int)strtol(argv[3], NULL, 10);
 	CHECK(count >= 1 && count <= MOST_CLIENTS);
 	int64_t start = clock_mono_us(), until = start + (int64_t)(strtod(argv[4], NULL) * 1e6);
@@ -219,6 +310,7 @@ main(int argc, char **argv)
 		c->fd = dial((int)strtol(argv[2], NULL, 10));
 		c->token = argv[5 + i % tokens];
 		c->voter = flow ? argv[argc - 1] : NULL;
+		c->asked = asks ? &asked : NULL;
 		c->until_us = until;
 		c->took_us = calloc(MOST_TURNS, sizeof(*c->took_us));
 		CHECK(c->took_us != NULL && pthread_create(&c->thread, NULL, drive, c) == 0);
