@@ -55,6 +55,7 @@ const struct op *const app_ops[] = {
 const struct tool *const app_tools[] = {
 	access_tools,
 	access_token_tools,
+	access_look_tools,
 	change_tools,
 	change_small_tools,
 	change_import_tools,

@@ -99,6 +99,15 @@ status audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id) MUST_
  */
 status audit_erase(struct ctx *cx, str org_id, str subject, str *out_id) MUST_USE;
 
-extern const struct op audit_ops[];
+enum {
+	AUDIT_OP_LIST,
+	AUDIT_OP_CHECKPOINT,
+	AUDIT_OP_CONSISTENCY,
+	AUDIT_OP_EXPORT,
+	AUDIT_OP_ERASE,
+	AUDIT_OP_GET,
+	AUDIT_OP_PROOF
+};
+extern const struct op audit_ops[]; /* by these; and a zero record */
 
 #endif

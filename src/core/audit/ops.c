@@ -423,7 +423,7 @@ run_erase(struct ctx *cx, const void *arg, struct json_out *out)
 #define AUDIT_PATH "/api/v1/orgs/{slug}/audit"
 
 const struct op audit_ops[] = {
-	{ .name = "audit_list",
+	[AUDIT_OP_LIST] = { .name = "audit_list",
 		.method = "GET",
 		.path = AUDIT_PATH,
 		.doc = "List audit entries, newest first. Every column is a filter; a page may be short and "
@@ -436,7 +436,7 @@ const struct op audit_ops[] = {
 		.out = list_out,
 		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND),
 		.run = run_list },
-	{ .name = "audit_checkpoint",
+	[AUDIT_OP_CHECKPOINT] = { .name = "audit_checkpoint",
 		.method = "GET",
 		.path = AUDIT_PATH "/checkpoint",
 		.doc = "Give the newest signed checkpoint and the public key.",
@@ -447,7 +447,7 @@ const struct op audit_ops[] = {
 		.out = checkpoint_out,
 		.errors = OP_ERRORS(E_NOT_FOUND, E_UNAVAILABLE),
 		.run = run_checkpoint },
-	{ .name = "audit_consistency",
+	[AUDIT_OP_CONSISTENCY] = { .name = "audit_consistency",
 		.method = "GET",
 		.path = AUDIT_PATH "/consistency",
 		.doc = "Prove that the log only grew between two sizes.",
@@ -458,7 +458,7 @@ const struct op audit_ops[] = {
 		.out = consistency_out,
 		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND, E_CONFLICT),
 		.run = run_consistency },
-	{ .name = "audit_export",
+	[AUDIT_OP_EXPORT] = { .name = "audit_export",
 		.method = "GET",
 		.path = AUDIT_PATH "/export",
 		.doc = "Export a page of the log. The pages one after the other are the file that "
@@ -470,7 +470,7 @@ const struct op audit_ops[] = {
 		.content_type = "application/octet-stream",
 		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND, E_CONFLICT, E_TOO_LARGE, E_UNAVAILABLE),
 		.run = run_export },
-	{ .name = "audit_erase",
+	[AUDIT_OP_ERASE] = { .name = "audit_erase",
 		.method = "POST",
 		.path = AUDIT_PATH "/erase",
 		.doc = "Destroy a subject's key. Their recorded values can never be read again; hashes and "
@@ -483,7 +483,7 @@ const struct op audit_ops[] = {
 		.out = erase_out,
 		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND),
 		.run = run_erase },
-	{ .name = "audit_get",
+	[AUDIT_OP_GET] = { .name = "audit_get",
 		.method = "GET",
 		.path = AUDIT_PATH "/{id}",
 		.doc = "Give one audit entry with what it changed.",
@@ -494,7 +494,7 @@ const struct op audit_ops[] = {
 		.out = get_out,
 		.errors = OP_ERRORS(E_NOT_FOUND),
 		.run = run_get },
-	{ .name = "audit_proof",
+	[AUDIT_OP_PROOF] = { .name = "audit_proof",
 		.method = "GET",
 		.path = AUDIT_PATH "/{id}/proof",
 		.doc = "Prove that an entry is in the log, against the newest checkpoint.",

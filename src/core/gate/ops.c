@@ -18,21 +18,6 @@ static const struct field tools_out[] = {
 	FIELD_END,
 };
 
-static status
-out_schema(struct ctx *cx, const struct tool *t, struct json_out *o)
-{
-	struct json *doc;
-
-	if (t->in)
-		doc = field_schema(cx->arena, t->in);
-	else
-		TRY(json_parse(cx, str_of(t->in_schema), &doc));
-	json_out_value(o, "inputSchema", doc);
-	if (t->out_schema)
-		json_out_raw(o, "outputSchema", str_of(t->out_schema));
-	return OK;
-}
-
 static void
 out_rules(const struct tool *t, struct json_out *o)
 {
@@ -44,7 +29,7 @@ out_rules(const struct tool *t, struct json_out *o)
 		json_out_str(o, "proposeRule", str_of(t->propose_rule));
 }
 
-static status
+static void
 out_tool(struct ctx *cx, const struct tool *t, struct json_out *o)
 {
 	json_out_str(o, "name", str_of(t->name));
@@ -53,7 +38,8 @@ out_tool(struct ctx *cx, const struct tool *t, struct json_out *o)
 	json_out_str(o, "title", str_of(t->title));
 	json_out_str(o, "description", str_of(t->doc));
 	json_out_str(o, "effect", str_of(effect_name(t->effect)));
-	TRY(out_schema(cx, t, o));
+	json_out_raw(o, "inputSchema", tool_in_text(cx->tools, t));
+	json_out_raw(o, "outputSchema", tool_out_text(cx->tools, t));
 	out_rules(t, o);
 	json_out_str(o, "category", str_of(category_name(t->category)));
 	json_out_str(o, "domain", str_of(t->domain));
@@ -64,7 +50,6 @@ out_tool(struct ctx *cx, const struct tool *t, struct json_out *o)
 	json_out_bool(o, "phi", t->phi);
 	json_out_str(o, "contract", str_of(contract_name(t->contract)));
 	json_out_str(o, "provider", str_of(provider_name(t->provider)));
-	return OK;
 }
 
 static status
@@ -82,7 +67,7 @@ run_tools(struct ctx *cx, const void *in, struct json_out *out)
 		if (!gate_lists(cx->caller, &snapshot, t))
 			continue;
 		json_out_object(out, NULL);
-		TRY(out_tool(cx, t, out));
+		out_tool(cx, t, out);
 		json_out_str(
 			out, "permissionStatus", str_of(tier_name(permission_tier(&snapshot, t, &stored))));
 		json_out_bool(out, "override", permission_override(&snapshot, t));

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/hash/sha256.h"
+#include "core/ident/caller.h"
 #include "core/ident/rule.h"
 #include "json/bind.h"
 
@@ -16,7 +17,7 @@
 struct registered {
 	const struct tool *tool;
 	struct schema *schema;
-	str model_name;
+	str model_name, in_text, out_text;
 };
 
 struct registry {
@@ -28,6 +29,13 @@ struct registry {
 /* --- names --- */
 
 static bool
+is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == '-';
+}
+
+static bool
 is_name(str name)
 {
 	size_t dots = 0;
@@ -37,19 +45,30 @@ is_name(str name)
 
 		if (c == '.')
 			dots++;
-		else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-				 c == '_' || c == '-'))
+		else if (!is_word(c))
 			return false;
 	}
 	return name.len > 0 && name.len <= LIMIT_TOOL_NAME && (dots == 1 || str_starts(name, STR("mcp__")));
+}
+
+static bool
+is_model_name(str name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (!is_word(name.ptr[i]))
+			return false;
+	return name.len > 0 && name.len <= MODEL_NAME;
 }
 
 str
 tool_model_name(struct arena *a, const struct tool *t)
 {
 	str name = str_of(t->name);
-	char *text = arena_alloc(a, MODEL_NAME + 1);
+	char *text;
 
+	if (t->model)
+		return str_of(t->model);
+	text = arena_alloc(a, MODEL_NAME + 1);
 	for (size_t i = 0; i < name.len && i < MODEL_NAME; i++)
 		text[i] = name.ptr[i] == '.' ? '_' : name.ptr[i];
 	if (name.len <= MODEL_NAME)
@@ -72,10 +91,26 @@ is_kind(const char *kind)
 }
 
 static const char *
+problem_of_form(const struct tool *t)
+{
+	if (t->op)
+		return t->in || t->in_schema || t->out || t->out_schema
+			       ? "it is an operation's, and has a form of its own"
+		       : t->op->effect != OP_READ || !t->op->out ? "its operation is not a read"
+		       : strcmp(t->op->rule, t->rules[0]) != 0	 ? "its rule is not its operation's"
+								 : NULL;
+	if (!t->in == !t->in_schema)
+		return "it needs either in or in_schema";
+	return !t->out == !t->out_schema ? "it needs either out or out_schema" : NULL;
+}
+
+static const char *
 problem(const struct tool *t)
 {
 	if (!t->name || !is_name(str_of(t->name)))
 		return "its name is not plugin.verbNoun";
+	if (t->model && !is_model_name(str_of(t->model)))
+		return "models cannot call it that";
 	if (t->version < 1)
 		return "it has no version";
 	if (!t->title || !t->doc || !t->target || !t->domain)
@@ -86,8 +121,6 @@ problem(const struct tool *t)
 		return "its kind is not a word";
 	if (t->direct && (t->effect != OP_MUTATE || t->category == TOOL_CATEGORY_C || !t->rollback))
 		return "only a small change that can be undone is direct";
-	if (!t->in == !t->in_schema)
-		return "it needs either in or in_schema";
 	if (t->effect != OP_READ && !t->failure)
 		return "it does not say what its failure means";
 	if (t->provider == TOOL_BUILTIN && !t->run)
@@ -97,19 +130,64 @@ problem(const struct tool *t)
 	for (size_t i = 0; t->rules[i]; i++)
 		if (!rule_valid(str_of(t->rules[i])))
 			return "one of its rules is not a rule";
-	return NULL;
+	return problem_of_form(t);
+}
+
+/* --- what it takes and gives, as JSON Schema --- */
+
+#define ORGANIZATION "slug" /* who calls a tool is of one organization: it is not asked for */
+
+static bool
+asks_organization(const struct field *fields)
+{
+	return fields->type != FIELD_TYPE_END && strcmp(fields->name, ORGANIZATION) == 0; /* as path: first */
+}
+
+static const struct field *
+fields_in(const struct tool *t)
+{
+	static const struct field none[] = { FIELD_END };
+
+	if (!t->op)
+		return t->in;
+	if (!t->op->in)
+		return none;
+	return asks_organization(t->op->in) ? t->op->in + 1 : t->op->in;
 }
 
 static status
-compile(struct ctx *cx, const struct tool *t, struct schema **out)
+form(struct ctx *cx, const struct field *fields, const char *text, struct json **out)
 {
+	if (!fields)
+		return json_parse(cx, str_of(text), out);
+	*out = field_schema(cx->arena, fields);
+	return OK;
+}
+
+static status
+keep_text(struct ctx *cx, struct registry *r, const struct json *doc, str *out)
+{
+	str text;
+
+	TRY(json_text(cx, doc, &text));
+	*out = arena_str(&r->arena, text);
+	return OK;
+}
+
+static status
+compile(struct ctx *cx, struct registry *r, const struct tool *t, struct registered *out)
+{
+	const struct schema_options options = { .assert_format = true };
+	struct schema *gives;
 	struct json *doc;
 
-	if (t->in)
-		doc = field_schema(cx->arena, t->in);
-	else
-		TRY(json_parse(cx, str_of(t->in_schema), &doc));
-	return schema_new(cx, doc, &(struct schema_options){ .assert_format = true }, out);
+	TRY(form(cx, t->op ? t->op->out : t->out, t->out_schema, &doc));
+	TRY(keep_text(cx, r, doc, &out->out_text));
+	TRY(schema_new(cx, doc, &options, &gives)); /* is it one? */
+	schema_free(gives);
+	TRY(form(cx, fields_in(t), t->in_schema, &doc));
+	TRY(keep_text(cx, r, doc, &out->in_text));
+	return schema_new(cx, doc, &options, &out->schema);
 }
 
 static int
@@ -120,9 +198,18 @@ by_name(const void *a, const void *b)
 	return strcmp(x->tool->name, y->tool->name);
 }
 
+/* What one does with a proposal: every face has it, and no tool is called so (MCP-2). */
+static const char *const reserved[] = { "apply_proposal", "cancel_proposal", "describe_proposal",
+	"wait_proposal", "list_proposals" };
+
 static status
 check_collisions(struct ctx *cx, const struct registry *r)
 {
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t j = 0; j < sizeof(reserved) / sizeof(reserved[0]); j++)
+			if (str_eq(r->tools[i].model_name, str_of(reserved[j])))
+				return fail(cx, E_INVALID, "tool %s would be called %s, which is taken",
+					r->tools[i].tool->name, reserved[j]);
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (str_eq(r->tools[i].model_name, r->tools[j].model_name))
@@ -142,7 +229,7 @@ fill(struct ctx *cx, struct registry *r, const struct tool *const *tables)
 
 			if (wrong)
 				return fail(cx, E_INVALID, "tool %s: %s", t->name, wrong);
-			TRY(compile(cx, t, &slot->schema));
+			TRY(compile(cx, r, t, slot));
 			slot->tool = t;
 			slot->model_name = tool_model_name(&r->arena, t);
 			r->count++;
@@ -239,6 +326,24 @@ tool_schema(const struct registry *r, const struct tool *t)
 	return found->schema;
 }
 
+str
+tool_in_text(const struct registry *r, const struct tool *t)
+{
+	const struct registered *found = find(r, str_of(t->name));
+
+	CHECK(found != NULL);
+	return found->in_text;
+}
+
+str
+tool_out_text(const struct registry *r, const struct tool *t)
+{
+	const struct registered *found = find(r, str_of(t->name));
+
+	CHECK(found != NULL);
+	return found->out_text;
+}
+
 size_t
 registry_count(const struct registry *r)
 {
@@ -253,6 +358,55 @@ registry_at(const struct registry *r, size_t index)
 }
 
 /* --- for handlers --- */
+
+status
+tool_value(struct ctx *cx, status (*run)(struct ctx *cx, const void *in, struct json_out *out),
+	const void *in, const struct json **out)
+{
+	struct json_out o;
+	struct json *value;
+	struct buf b;
+	str text;
+
+	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	TRY(run(cx, in, &o));
+	json_out_end(&o);
+	TRY(buf_finish(&b, &text));
+	TRY(json_parse(cx, text, &value));
+	*out = value;
+	return OK;
+}
+
+static const struct json *
+with_organization(struct ctx *cx, const struct json *input)
+{
+	struct json *o = json_new_object(cx->arena);
+
+	json_add_member(o, STR(ORGANIZATION), json_new_string(cx->arena, cx->caller->org_slug));
+	JSON_EACH (member, input)
+		json_add_member(o, member->key, json_share(cx->arena, member));
+	return o;
+}
+
+status
+tool_run_op(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
+{
+	const struct op *op = call->tool->op;
+	struct tool_result r = { .summary = str_of(call->tool->title), .affected = STR("nothing") };
+	void *in = NULL;
+
+	if (op->in) {
+		in = arena_alloc(cx->arena, op->in_size);
+		TRY(json_bind(cx,
+			asks_organization(op->in) ? with_organization(cx, call->input) : call->input, op->in,
+			op->in_size, in));
+	}
+	TRY(tool_value(cx, op->run, in, &r.value));
+	*out = r;
+	return OK;
+}
 
 status
 tool_check_version(struct ctx *cx, const struct tool_call *call, int64_t live_version)

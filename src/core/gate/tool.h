@@ -52,6 +52,8 @@ struct tool_result {
 
 struct tool {
 	const char *name; /* "note.create" */
+	const char
+		*model; /* "propose_kill_flag": what models call it; NULL: the name without its dot (TL-4) */
 	const char *kind; /* "kill_flag": proposals can name it by this, too (FL-5); NULL: they cannot */
 	int version;
 	const char *title, *doc;
@@ -59,7 +61,10 @@ struct tool {
 	const struct field *in; /* input; its JSON Schema comes from it, or */
 	const char *in_schema;	/* JSON Schema text, where a table cannot say it */
 	size_t in_size;
-	const char *out_schema;	  /* may be NULL */
+	const struct field *out; /* what it gives, in the same two ways */
+	const char *out_schema;
+	const struct op
+		*op; /* a read that is an operation's: in, out and run are its own; NULL: it has these */
 	const char *const *rules; /* all must hold; NULL-terminated; NULL refuses everybody */
 	const char *propose_rule; /* holding this instead is enough to propose; NULL: only the rules */
 	enum tool_category category;
@@ -87,6 +92,8 @@ const struct tool *tool_find(const struct registry *r, str name);
 const struct tool *tool_of_kind(const struct registry *r, str kind);
 const struct tool *tool_of_model(const struct registry *r, str model_name);	  /* by its other name */
 const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
+str tool_in_text(const struct registry *r, const struct tool *t);  /* the same as JSON text, made once */
+str tool_out_text(const struct registry *r, const struct tool *t); /* of what it gives */
 
 /* E_INVALID  a declaration is incomplete, a schema is not one, or two model-facing names collide (TL-4) */
 status
@@ -95,8 +102,18 @@ void registry_free(struct registry *r);
 size_t registry_count(const struct registry *r);
 const struct tool *registry_at(const struct registry *r, size_t index); /* sorted by name */
 
-/* note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
+/* Its model; or note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
 str tool_model_name(struct arena *a, const struct tool *t);
+
+/*
+ * For a handler: what the run of an operation writes, as a value. It runs in the transaction that is open, with
+ * cx->caller.
+ */
+status tool_value(struct ctx *cx, status (*run)(struct ctx *cx, const void *in, struct json_out *out),
+	const void *in, const struct json **out) MUST_USE;
+
+/* The run of a tool that is an operation's. The organization, where it asks for it, is the caller's. */
+status tool_run_op(struct ctx *cx, const struct tool_call *call, struct tool_result *out) MUST_USE;
 
 /*
  * For a handler: the version it found is the one the dry-run saw. E_DRIFT with {liveVersion, proposedVersion}

@@ -119,7 +119,7 @@ run_environments(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 const struct op place_ops[] = {
-	{ .name = "org_list",
+	[PLACE_ORGS] = { .name = "org_list",
 		.method = "GET",
 		.path = "/api/v1/orgs",
 		.rule = "access.org.read",
@@ -127,7 +127,7 @@ const struct op place_ops[] = {
 		.doc = "Lists the organizations one belongs to: a credential belongs to one.",
 		.out = op_list_out,
 		.run = run_orgs },
-	{ .name = "project_list",
+	[PLACE_PROJECTS] = { .name = "project_list",
 		.method = "GET",
 		.path = "/api/v1/projects",
 		.rule = "access.project.read",
@@ -137,7 +137,7 @@ const struct op place_ops[] = {
 		.in_size = sizeof(struct page_in),
 		.out = op_list_out,
 		.run = run_projects },
-	{ .name = "environment_list",
+	[PLACE_ENVIRONMENTS] = { .name = "environment_list",
 		.method = "GET",
 		.path = "/api/v1/environments",
 		.rule = "access.environment.read",

@@ -6,6 +6,7 @@
 
 #include "core/op.h"
 
-extern const struct op place_ops[];
+enum { PLACE_ORGS, PLACE_PROJECTS, PLACE_ENVIRONMENTS };
+extern const struct op place_ops[]; /* by these; and a zero record */
 
 #endif

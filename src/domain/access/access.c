@@ -6,25 +6,6 @@
 #include "core/people/member.h"
 #include "json/bind.h"
 
-status
-access_value(struct ctx *cx, access_out_fn *fn, const struct access_page *page, const struct json **out)
-{
-	struct json_out o;
-	struct json *value;
-	struct buf b;
-	str text;
-
-	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
-	json_out_init(&o, &b);
-	json_out_object(&o, NULL);
-	TRY(fn(cx, page, &o));
-	json_out_end(&o);
-	TRY(buf_finish(&b, &text));
-	TRY(json_parse(cx, text, &value));
-	*out = value;
-	return OK;
-}
-
 void
 access_text(struct ctx *cx, struct json *o, const char *key, str text)
 {
@@ -36,8 +17,10 @@ access_text(struct ctx *cx, struct json *o, const char *key, str text)
 static const struct field list_in[] = { OP_PAGE_FIELDS(struct access_page), FIELD_END };
 
 static status
-out_agents(struct ctx *cx, const struct access_page *page, struct json_out *out)
+out_agents(struct ctx *cx, const void *in, struct json_out *out)
 {
+	const struct access_page *page = in;
+
 	return member_out_agents(cx, page->after, page->limit, out);
 }
 
@@ -50,10 +33,22 @@ list_agents(struct ctx *cx, const struct tool_call *call, struct tool_result *ou
 	};
 
 	TRY(json_bind(cx, call->input, list_in, sizeof(page), &page));
-	TRY(access_value(cx, out_agents, &page, &r.value));
+	TRY(tool_value(cx, out_agents, &page, &r.value));
 	*out = r;
 	return OK;
 }
+
+struct agent_out {
+	str id, name, domain;
+	bool disabled;
+};
+static const struct field agent_out[] = {
+	FIELD_TEXT(struct agent_out, id, .need = true, .doc = "Its id."),
+	FIELD_TEXT(struct agent_out, name, .need = true, .doc = "What people call it."),
+	FIELD_TEXT(struct agent_out, domain, .need = true, .doc = "What it proposes in."),
+	FIELD_BOOL(struct agent_out, disabled, .need = true, .doc = "Whether it is shut out."),
+	FIELD_END,
+};
 
 static struct json *
 show_agent(struct ctx *cx, const struct member *m, bool disabled)
@@ -145,10 +140,18 @@ static const struct field agent_in[] = {
 	FIELD_END,
 };
 
+struct tiers_out {
+	struct json *tools;
+};
+static const struct field tiers_out[] = {
+	FIELD_JSON(struct tiers_out, tools, .need = true, .doc = "[{toolName, permissionStatus, stored}]"),
+	FIELD_END,
+};
+
 static status
-out_permissions(struct ctx *cx, const struct access_page *page, struct json_out *out)
+out_permissions(struct ctx *cx, const void *in, struct json_out *out)
 {
-	return permission_out(cx, page->after, out);
+	return permission_out(cx, ((const struct agent_in *)in)->agent_id, out);
 }
 
 static status
@@ -160,7 +163,7 @@ list_permissions(struct ctx *cx, const struct tool_call *call, struct tool_resul
 		.affected = STR("nothing") };
 
 	TRY(json_bind(cx, call->input, agent_in, sizeof(in), &in));
-	TRY(access_value(cx, out_permissions, &(struct access_page){ .after = in.agent_id }, &r.value));
+	TRY(tool_value(cx, out_permissions, &in, &r.value));
 	r.resource_key = r.resource_id = in.agent_id;
 	*out = r;
 	return OK;
@@ -174,6 +177,19 @@ static const struct field set_in[] = {
 	FIELD_TEXT(struct set_in, tool, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Which tool."),
 	FIELD_TEXT(struct set_in, status, .need = true, .choices = permission_tiers,
 		.doc = "What it may do with it."),
+	FIELD_END,
+};
+
+struct permission_shown {
+	str agent_id, tool, status;
+	bool stored;
+};
+static const struct field permission_shown[] = {
+	FIELD_TEXT(struct permission_shown, agent_id, .need = true, .doc = "Which agent."),
+	FIELD_TEXT(struct permission_shown, tool, .need = true, .doc = "Which tool."),
+	FIELD_TEXT(struct permission_shown, status, .need = true, .choices = permission_tiers,
+		.doc = "What it may do with it."),
+	FIELD_BOOL(struct permission_shown, stored, .need = true, .doc = "False: its default."),
 	FIELD_END,
 };
 
@@ -223,6 +239,7 @@ const struct tool access_tools[] = {
 		.effect = OP_READ,
 		.in = list_in,
 		.in_size = sizeof(struct access_page),
+		.out = op_list_out,
 		.rules = reads_agents,
 		.category = TOOL_CATEGORY_A,
 		.domain = ACCESS_DOMAIN,
@@ -236,6 +253,7 @@ const struct tool access_tools[] = {
 		.effect = OP_MUTATE,
 		.in = create_in,
 		.in_size = sizeof(struct create_in),
+		.out = agent_out,
 		.rules = manages_agents,
 		.propose_rule = "access.agent.propose",
 		.domain = ACCESS_DOMAIN,
@@ -251,6 +269,7 @@ const struct tool access_tools[] = {
 		.effect = OP_DESTRUCTIVE,
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
+		.out = agent_out,
 		.rules = manages_agents,
 		.propose_rule = "access.agent.propose",
 		.domain = ACCESS_DOMAIN,
@@ -265,6 +284,7 @@ const struct tool access_tools[] = {
 		.effect = OP_READ,
 		.in = agent_in,
 		.in_size = sizeof(struct agent_in),
+		.out = tiers_out,
 		.rules = reads_permissions,
 		.category = TOOL_CATEGORY_A,
 		.domain = ACCESS_DOMAIN,
@@ -278,6 +298,7 @@ const struct tool access_tools[] = {
 		.effect = OP_MUTATE,
 		.in = set_in,
 		.in_size = sizeof(struct set_in),
+		.out = permission_shown,
 		.rules = manages_permissions,
 		.propose_rule = "access.permission.propose",
 		.domain = ACCESS_DOMAIN,

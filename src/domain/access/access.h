@@ -16,19 +16,17 @@
 
 extern const struct tool access_tools[];       /* agents and permissions */
 extern const struct tool access_token_tools[]; /* tokens */
+extern const struct tool access_look_tools[];  /* where things are, and the audit log */
 
 /* What all of them say. */
 #define ACCESS_TARGET "Countersign itself"
 #define ACCESS_DOMAIN "operations"
 
-/* Private to access: what a function of core writes as members of an answer, as a value. */
+/* Private to access: a page of a list. */
 struct access_page {
-	str after; /* or which agent */
+	str after;
 	int64_t limit;
 };
-typedef status access_out_fn(struct ctx *cx, const struct access_page *page, struct json_out *out);
-status access_value(
-	struct ctx *cx, access_out_fn *fn, const struct access_page *page, const struct json **out) MUST_USE;
 
 /* Private to access: adds a text. */
 void access_text(struct ctx *cx, struct json *o, const char *key, str text);

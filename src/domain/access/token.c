@@ -12,8 +12,10 @@
 static const struct field list_in[] = { OP_PAGE_FIELDS(struct access_page), FIELD_END };
 
 static status
-out_tokens(struct ctx *cx, const struct access_page *page, struct json_out *out)
+out_tokens(struct ctx *cx, const void *in, struct json_out *out)
 {
+	const struct access_page *page = in;
+
 	return mint_out_page(cx, page->after, page->limit, out);
 }
 
@@ -26,7 +28,7 @@ list(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	};
 
 	TRY(json_bind(cx, call->input, list_in, sizeof(page), &page));
-	TRY(access_value(cx, out_tokens, &page, &r.value));
+	TRY(tool_value(cx, out_tokens, &page, &r.value));
 	*out = r;
 	return OK;
 }
@@ -38,6 +40,19 @@ struct id_in {
 };
 static const struct field id_in[] = {
 	FIELD_TEXT(struct id_in, id, .need = true, .min = 1, .max = LIMIT_NAME, .doc = "Which token."),
+	FIELD_END,
+};
+
+struct token_shown {
+	str id, name, hint, principal_id;
+	bool revoked;
+};
+static const struct field token_shown[] = {
+	FIELD_TEXT(struct token_shown, id, .need = true, .doc = "Its id."),
+	FIELD_TEXT(struct token_shown, name, .need = true, .doc = "What it is for."),
+	FIELD_TEXT(struct token_shown, hint, .need = true, .doc = "How its secret begins."),
+	FIELD_TEXT(struct token_shown, principal_id, .need = true, .doc = "Who uses it."),
+	FIELD_BOOL(struct token_shown, revoked, .need = true, .doc = "Whether it has ended."),
 	FIELD_END,
 };
 
@@ -170,6 +185,15 @@ show_wish(struct ctx *cx, const struct mint_in *in, str id, str agent)
 	return o;
 }
 
+struct granted {
+	str token_id, hint;
+};
+static const struct field granted[] = {
+	FIELD_TEXT(struct granted, token_id, .need = true, .doc = "Its id."),
+	FIELD_TEXT(struct granted, hint, .need = true, .doc = "How its secret begins."),
+	FIELD_END,
+};
+
 /* By a person it is minted, on their authority. An agent has none to give: its dry-run shows the wish. */
 static status
 grant(struct ctx *cx, const struct mint_in *in, str id, struct tool_result *out)
@@ -224,6 +248,7 @@ const struct tool access_token_tools[] = {
 		.effect = OP_READ,
 		.in = list_in,
 		.in_size = sizeof(struct access_page),
+		.out = op_list_out,
 		.rules = reads,
 		.category = TOOL_CATEGORY_A,
 		.domain = ACCESS_DOMAIN,
@@ -238,6 +263,7 @@ const struct tool access_token_tools[] = {
 		.effect = OP_MUTATE,
 		.in = mint_tool_in,
 		.in_size = sizeof(struct mint_in),
+		.out = granted,
 		.rules = manages,
 		.propose_rule = "access.token.propose",
 		.domain = ACCESS_DOMAIN,
@@ -254,6 +280,7 @@ const struct tool access_token_tools[] = {
 		.effect = OP_DESTRUCTIVE,
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
+		.out = token_shown,
 		.rules = manages,
 		.propose_rule = "access.token.propose",
 		.domain = ACCESS_DOMAIN,

@@ -21,13 +21,14 @@ struct note {
 	int64_t created_at, updated_at;
 };
 static const struct field row[] = {
-	FIELD_TEXT(struct note, id),
-	FIELD_TEXT(struct note, title),
-	FIELD_TEXT(struct note, text),
-	FIELD_INT(struct note, version),
-	FIELD_TEXT(struct note, created_by),
-	FIELD_INT(struct note, created_at),
-	FIELD_INT(struct note, updated_at),
+	/* as it is stored, and as it is shown */
+	FIELD_TEXT(struct note, id, .need = true, .doc = "Its id."),
+	FIELD_TEXT(struct note, title, .need = true, .doc = "One line."),
+	FIELD_TEXT(struct note, text, .need = true, .doc = "What it says."),
+	FIELD_INT(struct note, version, .need = true, .doc = "How often it was written."),
+	FIELD_TEXT(struct note, created_by, .need = true, .doc = "Who wrote it first."),
+	FIELD_INT(struct note, created_at, .need = true, .doc = "When (microseconds since 1970)."),
+	FIELD_INT(struct note, updated_at, .need = true, .doc = "When it was changed last."),
 	FIELD_END,
 };
 
@@ -99,6 +100,16 @@ static const struct field list_in[] = {
 	FIELD_TEXT(struct list_in, after, .max = 64, .doc = "Go on behind the note of this id."),
 	FIELD_INT(
 		struct list_in, limit, .min = 1, .max = PAGE_MOST, .doc = "At most so many; 50 if not said."),
+	FIELD_END,
+};
+
+struct list_out {
+	struct json *notes;
+	str next;
+};
+static const struct field list_out[] = {
+	FIELD_JSON(struct list_out, notes, .need = true, .doc = "Newest first."),
+	FIELD_TEXT(struct list_out, next, .doc = "What to give as `after` for the next page."),
 	FIELD_END,
 };
 
@@ -219,6 +230,14 @@ update(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	return OK;
 }
 
+struct delete_out {
+	str deleted;
+};
+static const struct field delete_out[] = {
+	FIELD_TEXT(struct delete_out, deleted, .need = true, .doc = "Its id."),
+	FIELD_END,
+};
+
 static status delete (struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 {
 	struct id_in in = { 0 };
@@ -252,6 +271,7 @@ const struct tool note_tools[] = {
 		.effect = OP_READ,
 		.in = list_in,
 		.in_size = sizeof(struct list_in),
+		.out = list_out,
 		.rules = reads,
 		.category = TOOL_CATEGORY_A,
 		.domain = "operations",
@@ -265,6 +285,7 @@ const struct tool note_tools[] = {
 		.effect = OP_READ,
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
+		.out = row,
 		.rules = reads,
 		.category = TOOL_CATEGORY_A,
 		.domain = "operations",
@@ -278,6 +299,7 @@ const struct tool note_tools[] = {
 		.effect = OP_MUTATE,
 		.in = create_in,
 		.in_size = sizeof(struct create_in),
+		.out = row,
 		.rules = creates,
 		.propose_rule = "note.note.propose",
 		.category = TOOL_CATEGORY_B,
@@ -293,6 +315,7 @@ const struct tool note_tools[] = {
 		.effect = OP_MUTATE,
 		.in = update_in,
 		.in_size = sizeof(struct update_in),
+		.out = row,
 		.rules = writes,
 		.propose_rule = "note.note.propose",
 		.category = TOOL_CATEGORY_B,
@@ -308,6 +331,7 @@ const struct tool note_tools[] = {
 		.effect = OP_DESTRUCTIVE,
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
+		.out = delete_out,
 		.rules = deletes,
 		.propose_rule = "note.note.propose",
 		.domain = "operations",

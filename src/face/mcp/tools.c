@@ -33,6 +33,33 @@ own_fixed(str name)
 	return NULL;
 }
 
+/* --- icons: one for each family, small enough to travel with every tool --- */
+
+#define ICON(path)                                                                                           \
+	"[{\"src\":\"data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/"                             \
+	"svg'%20viewBox='0%200%209%209'"                                                                     \
+	"%3E%3Cpath%20d='" path "'/%3E%3C/svg%3E\",\"mimeType\":\"image/svg+xml\",\"sizes\":[\"any\"]}]"
+
+#define ICON_PROPOSAL ICON("M1,5l2,2l5,-6l-5,4z")
+
+static const struct {
+	const char *family, *icons;
+} families[] = {
+	{ "flag.", ICON("M2,8V1h5l-1,2l1,2H3v3z") }, { "note.", ICON("M2,1h5v5l-2,2H2z") },
+	{ "audit.", ICON("M1,2h7v1H1zM1,4h7v1H1zM1,6h5v1H1z") },
+	{ "", ICON("M4,1a2,2,0,1,1,1,3v4h-1V4z") }, /* who may what, and where: a key */
+};
+
+static void
+write_icons(const struct tool *t, struct json_out *o)
+{
+	size_t i = 0;
+
+	while (!str_starts(str_of(t->name), str_of(families[i].family)))
+		i++; /* the last one fits all */
+	json_out_raw(o, "icons", str_of(families[i].icons));
+}
+
 /* --- the list --- */
 
 static void
@@ -69,46 +96,36 @@ write_fixed(struct mcp_call *c, const struct own_fixed *f, struct json_out *o)
 		json_out_value(o, "outputSchema", field_schema(c->cx->arena, op->out));
 	else
 		json_out_raw(o, "outputSchema", str_of(proposal_schema));
+	json_out_raw(o, "icons", STR(ICON_PROPOSAL));
 	write_hints(o, f->reads, false, f->once);
 	json_out_end(o);
 }
 
-/* What a call of a tool that changes something gives: a proposal, or where it ran at once its output. */
+/* What a call gives: where it ran its output, and where somebody is asked, which may be so of a read, a proposal. */
 static void
-write_output(const struct tool *t, struct json_out *o)
+write_output(const struct registry *r, const struct tool *t, struct json_out *o)
 {
-	if (!t->out_schema) {
-		json_out_raw(o, "outputSchema", str_of(proposal_schema));
-		return;
-	}
 	json_out_object(o, "outputSchema");
 	json_out_str(o, "type", STR("object"));
 	json_out_array(o, "anyOf");
-	json_out_raw(o, NULL, str_of(t->out_schema));
+	json_out_raw(o, NULL, tool_out_text(r, t));
 	json_out_raw(o, NULL, str_of(proposal_schema));
 	json_out_end(o);
 	json_out_end(o);
 }
 
-static status
+static void
 write_tool(struct mcp_call *c, const struct tool *t, struct json_out *o)
 {
-	struct json *schema = NULL;
-
-	if (t->in)
-		schema = field_schema(c->cx->arena, t->in);
-	else
-		TRY(json_parse(c->cx, str_of(t->in_schema), &schema));
 	json_out_object(o, NULL);
 	json_out_str(o, "name", tool_model_name(c->cx->arena, t));
 	json_out_str(o, "title", str_of(t->title));
 	json_out_str(o, "description", str_of(t->doc));
-	json_out_value(o, "inputSchema", schema);
-	if (t->effect != OP_READ || t->out_schema)
-		write_output(t, o);
+	json_out_raw(o, "inputSchema", tool_in_text(c->cx->tools, t));
+	write_output(c->cx->tools, t, o);
+	write_icons(t, o);
 	write_hints(o, t->effect == OP_READ, t->effect == OP_DESTRUCTIVE, t->effect == OP_READ);
 	json_out_end(o);
-	return OK;
 }
 
 struct listing {
@@ -141,7 +158,7 @@ list_registry(struct ctx *cx, struct listing *l)
 			continue;
 		l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
 		if (is_on_page(l))
-			TRY(write_tool(l->call, t, l->out));
+			write_tool(l->call, t, l->out);
 	}
 	return OK;
 }

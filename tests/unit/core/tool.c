@@ -28,6 +28,7 @@ complete(const char *name)
 		.doc = "D.",
 		.effect = OP_MUTATE,
 		.in = no_input,
+		.out = no_input,
 		.rules = rules,
 		.domain = "operations",
 		.target = "here",
@@ -69,11 +70,11 @@ static void
 an_incomplete_declaration_is_refused(void **state)
 {
 	struct registry *r = NULL;
-	struct tool wrong[11];
+	struct tool wrong[13];
 
 	(void)state;
 	UNIT(u);
-	for (size_t i = 0; i < 11; i++)
+	for (size_t i = 0; i < 13; i++)
 		wrong[i] = complete("x.write");
 	wrong[0].name = "write";
 	wrong[1].name = "x.write it";
@@ -86,7 +87,10 @@ an_incomplete_declaration_is_refused(void **state)
 	wrong[8].failure = NULL;
 	wrong[9].run = NULL;
 	wrong[10].effect = OP_READ; /* a read of category C */
-	for (size_t i = 0; i < 11; i++)
+	wrong[11].out = NULL;
+	wrong[12].out = NULL;
+	wrong[12].out_schema = "{\"type\": 7}";
+	for (size_t i = 0; i < 13; i++)
 		assert_status(load(&u, complete("a.ok"), wrong[i], &r), E_INVALID);
 	wrong[0] = complete("x.write");
 	wrong[0].in = NULL;
@@ -167,6 +171,87 @@ every_length_of_a_name_gives_one_that_models_take(void **state)
 		assert_null(tool_of_model(r, str_of(name))); /* by that name only the registry knows it */
 		registry_free(r);
 	}
+}
+
+/* TL-4, MCP-2: a name of its own for models, never one that is taken. */
+static void
+a_tool_says_what_models_call_it(void **state)
+{
+	struct tool t = complete("x.kill"), other = complete("a.read");
+	struct registry *r = NULL;
+
+	(void)state;
+	UNIT(u);
+	t.model = "propose_kill_x";
+	assert_status(load(&u, t, other, &r), OK);
+	assert_string_equal(tool_of_model(r, STR("propose_kill_x"))->name, "x.kill");
+	assert_null(tool_of_model(r, STR("x_kill")));
+	registry_free(r);
+	r = NULL;
+	other.model = "propose_kill_x";
+	assert_status(load(&u, t, other, &r), E_INVALID);
+	other.model = NULL;
+	t.model = "a_read"; /* what the other one is called without saying so */
+	assert_status(load(&u, t, other, &r), E_INVALID);
+	t.model = "apply_proposal"; /* every face has it */
+	assert_status(load(&u, t, other, &r), E_INVALID);
+	t.model = "not.a.word";
+	assert_status(load(&u, t, other, &r), E_INVALID);
+	t.model = "";
+	assert_status(load(&u, t, other, &r), E_INVALID);
+	assert_null(r);
+}
+
+static status
+answer_nothing(struct ctx *cx, const void *in, struct json_out *out)
+{
+	(void)cx;
+	(void)in;
+	(void)out;
+	return OK;
+}
+
+/* TL-1: what an operation does already is declared once. */
+static void
+a_read_can_be_an_operation_and_has_its_form_and_its_rule(void **state)
+{
+	static const struct field in[] = { { .name = "slug", .type = FIELD_TYPE_TEXT, .need = true },
+		{ .name = "page_size", .type = FIELD_TYPE_INT }, FIELD_END };
+	static const char *const reads[] = { "x.y.read", NULL };
+	struct op op = { .name = "x_list",
+		.rule = "x.y.read",
+		.in = in,
+		.in_size = sizeof(str) + sizeof(int64_t),
+		.out = no_input,
+		.run = answer_nothing };
+	struct tool t = complete("x.list");
+	struct registry *r = NULL;
+
+	(void)state;
+	UNIT(u);
+	t.effect = OP_READ;
+	t.category = TOOL_CATEGORY_A;
+	t.rules = reads;
+	t.op = &op;
+	t.run = tool_run_op;
+	assert_status(load(&u, t, complete("a.read"), &r), E_INVALID); /* it has a form of its own, too */
+	t.in = t.out = NULL;
+	assert_status(load(&u, t, complete("a.read"), &r), OK);
+	assert_str(tool_in_text(r, tool_find(r, STR("x.list"))),
+		"{\"type\":\"object\",\"properties\":{\"pageSize\":{\"type\":\"integer\"}},"
+		"\"additionalProperties\":false}");
+	registry_free(r);
+	r = NULL;
+	op.in = NULL;
+	assert_status(load(&u, t, complete("a.read"), &r), OK);
+	registry_free(r);
+	r = NULL;
+	op.rule = "x.z.read";
+	assert_status(load(&u, t, complete("a.read"), &r), E_INVALID);
+	op.rule = "x.y.read";
+	op.effect = OP_MUTATE;
+	assert_status(load(&u, t, complete("a.read"), &r), E_INVALID);
+	assert_null(r);
 }
 
 /* TL-4: a name that was made to look like the shortened name of another is refused when it is registered. */
@@ -311,6 +396,8 @@ main(void)
 		cmocka_unit_test(another_version_than_the_one_that_was_seen_is_drift),
 		cmocka_unit_test(every_length_of_a_name_gives_one_that_models_take),
 		cmocka_unit_test(nobody_takes_the_short_name_of_a_long_one),
+		cmocka_unit_test(a_tool_says_what_models_call_it),
+		cmocka_unit_test(a_read_can_be_an_operation_and_has_its_form_and_its_rule),
 		cmocka_unit_test(names_for_models_are_short_and_never_the_same),
 		cmocka_unit_test(a_new_tool_has_the_default_of_its_verb),
 		cmocka_unit_test(what_an_admin_stored_goes_before_the_default),

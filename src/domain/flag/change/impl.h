@@ -47,6 +47,19 @@
 #define SCHEMA_RULES(rule)  "\"rules\":{\"type\":\"array\",\"maxItems\":200,\"items\":" rule "}"
 #define SCHEMA_TEXTS(name)  "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 
+/* --- and of what they give --- */
+
+#define GIVES(name, type)	"\"" name "\":{\"type\":\"" type "\"}"
+#define GIVES_LIST(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
+#define GIVES_WHERE		GIVES("envId", "string") "," GIVES("version", "integer")
+#define GIVES_LISTS		/* of a flag or config; of a segment */                                      \
+	"\"defaultValue\":{}," GIVES_LIST("rules", "{\"type\":\"object\"}") "," SCHEMA_TEXTS(                \
+		"allowList") "," SCHEMA_TEXTS("denyList")
+#define GIVES_CHANGED /* see change_write */                                                                 \
+	SCHEMA_OBJECT(GIVES_WHERE "," GIVES("resourceType", "string") "," GIVES(                             \
+			      "resourceKey", "string") "," GIVES("state", "object"),                         \
+		"\"envId\",\"version\",\"resourceType\",\"resourceKey\",\"state\"")
+
 /* --- what is being changed --- */
 
 struct change {

@@ -424,6 +424,11 @@ import(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 				    "export: docs/import.md.\"}," SCHEMA_SPOT_CHECK,                         \
 		"\"envId\",\"ruleset\"")
 
+#define IMPORT_OUTPUT                                                                                        \
+	SCHEMA_OBJECT(GIVES_WHERE "," GIVES("created", "integer") "," GIVES("changed", "integer") "," GIVES( \
+			      "deleted", "integer") "," GIVES("described", "integer"),                       \
+		"\"envId\",\"version\",\"created\",\"changed\",\"deleted\",\"described\"")
+
 #define WRITES                                                                                               \
 	"flag.flag.write", "flag.config.write", "flag.segment.write", "flag.flag.create",                    \
 		"flag.config.create", "flag.segment.create"
@@ -432,9 +437,9 @@ static const char *const deletes[] = { WRITES, "flag.flag.delete", "flag.config.
 	"flag.segment.delete", NULL };
 
 #define IMPORT                                                                                               \
-	.version = 1, .in_schema = IMPORT_INPUT, .propose_rule = "flag.flag.propose",                        \
-	.domain = "operations", .target = CHANGE_TARGET, .ttl_seconds = CHANGE_TTL_SECONDS,                  \
-	.failure = CHANGE_FAILURE, .run = import
+	.version = 1, .in_schema = IMPORT_INPUT, .out_schema = IMPORT_OUTPUT,                                \
+	.propose_rule = "flag.flag.propose", .domain = "operations", .target = CHANGE_TARGET,                \
+	.ttl_seconds = CHANGE_TTL_SECONDS, .failure = CHANGE_FAILURE, .run = import
 
 const struct tool change_import_tools[] = {
 	{ .name = "flag.import",

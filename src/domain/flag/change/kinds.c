@@ -60,20 +60,20 @@ next_killed(struct ctx *cx, const struct store_item *item, const struct json *di
 			      "denyList"),                                                                   \
 		"\"rules\"")
 
-/*	kind                       resource  diff                                    next */
+/*	kind, and what models call it; resource; diff; next; verb; doc */
 /* clang-format off */
 #define SET_KINDS(X) \
-	X(set_default_value_flag,   FLAG,    flag,    DEFAULT(SCHEMA_FLAG_VALUE),   next_default, \
+	X(set_default_value_flag, "propose_set_default_value", FLAG,    flag,    DEFAULT(SCHEMA_FLAG_VALUE),   next_default, \
 		"Set the default value of", "Sets what a flag says where no rule matches. diff: {defaultValue}.") \
-	X(set_rules_flag,           FLAG,    flag,    RULES(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), next_rules, \
+	X(set_rules_flag, "propose_set_rules_flag", FLAG,    flag,    RULES(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), next_rules, \
 		"Change the rules of", "Replaces all rules of a flag. diff: {rules}.") \
-	X(kill_flag,                FLAG,    flag,    NO_DIFF,                      next_killed, \
+	X(kill_flag, "propose_kill_flag", FLAG,    flag,    NO_DIFF,                      next_killed, \
 		"Kill", "Switches a boolean flag off for everybody: default false, no rules. diff: {}.") \
-	X(set_default_value_config, CONFIG,  config,  DEFAULT(SCHEMA_CONFIG_VALUE), next_default, \
+	X(set_default_value_config, "propose_set_default_value_config", CONFIG,  config,  DEFAULT(SCHEMA_CONFIG_VALUE), next_default, \
 		"Set the default value of", "Sets what a config says where no rule matches. diff: {defaultValue}.") \
-	X(set_rules_config,         CONFIG,  config,  RULES(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), next_rules, \
+	X(set_rules_config, "propose_set_rules_config", CONFIG,  config,  RULES(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), next_rules, \
 		"Change the rules of", "Replaces all rules of a config. diff: {rules}.") \
-	X(set_rules_segment,        SEGMENT, segment, SEGMENT_RULES,                next_rules, \
+	X(set_rules_segment, "propose_set_rules_segment", SEGMENT, segment, SEGMENT_RULES,                next_rules, \
 		"Change the rules of", "Replaces all rules of a segment, and its lists where they are given. " \
 		"diff: {rules, allowList?, denyList?}.")
 
@@ -91,7 +91,7 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-#define X(kind, R, r, diff, next_, verb_, doc)                                                               \
+#define X(kind, model, R, r, diff, next_, verb_, doc)                                                        \
 	{ .name = #kind, .resource = RESOURCE_##R, .verb = (verb_), .next = (next_) },
 	SET_KINDS(X)
 #undef X
@@ -244,6 +244,11 @@ static status delete (struct ctx *cx, const struct tool_call *call, struct tool_
 	SCHEMA_OBJECT(SCHEMA_ENV_ID "," SCHEMA_RESOURCE_KEY ",\"diff\":" diff "," SCHEMA_SPOT_CHECK,         \
 		"\"envId\",\"resourceKey\",\"diff\"")
 
+#define GIVES_DELETED                                                                                        \
+	SCHEMA_OBJECT(GIVES("deleted", "string") "," GIVES("resourceType", "string") "," GIVES(              \
+			      "versions", "object"),                                                         \
+		"\"deleted\",\"resourceType\",\"versions\"")
+
 #define RULES_OF(resource)                                                                                   \
 	static const char *const writes_##resource[] = { "flag." #resource ".write", NULL };                 \
 	static const char *const deletes_##resource[] = { "flag." #resource ".delete", NULL };
@@ -252,14 +257,16 @@ RULES_OF(config)
 RULES_OF(segment)
 
 const struct tool change_tools[] = {
-#define X(kind_, R, r, diff, next, verb, doc_)                                                               \
+#define X(kind_, model_, R, r, diff, next, verb, doc_)                                                       \
 	{ .name = "flag." #kind_,                                                                            \
 		.kind = #kind_,                                                                              \
+		.model = (model_),                                                                           \
 		.version = 1,                                                                                \
 		.title = verb " a " #r,                                                                      \
 		.doc = (doc_),                                                                               \
 		.effect = OP_MUTATE,                                                                         \
 		.in_schema = KIND_INPUT(diff),                                                               \
+		.out_schema = GIVES_CHANGED,                                                                 \
 		.rules = writes_##r,                                                                         \
 		.propose_rule = "flag." #r ".propose",                                                       \
 		.category = TOOL_CATEGORY_B,                                                                 \
@@ -275,11 +282,13 @@ const struct tool change_tools[] = {
 #define X(kind_, R, r)                                                                                       \
 	{ .name = "flag." #kind_,                                                                            \
 		.kind = #kind_,                                                                              \
+		.model = "propose_" #kind_,                                                                  \
 		.version = 1,                                                                                \
 		.title = "Delete a " #r,                                                                     \
 		.doc = "Deletes a " #r " from its project: from every environment. diff: {}.",               \
 		.effect = OP_DESTRUCTIVE,                                                                    \
 		.in_schema = KIND_INPUT(NO_DIFF),                                                            \
+		.out_schema = GIVES_DELETED,                                                                 \
 		.rules = deletes_##r,                                                                        \
 		.propose_rule = "flag." #r ".propose",                                                       \
 		.domain = "operations",                                                                      \

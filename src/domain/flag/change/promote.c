@@ -309,6 +309,9 @@ const struct tool change_promote_tools[] = {
 				"toEnvId", "The environment that changes.") "," RESOURCES_SCHEMA
 									    "," SCHEMA_SPOT_CHECK,
 			"\"fromEnvId\",\"toEnvId\""),
+		.out_schema = SCHEMA_OBJECT(GIVES_WHERE
+			"," GIVES("promoted", "integer") "," SCHEMA_TEXTS("segmentsThatDiffer"),
+			"\"envId\",\"version\",\"promoted\""),
 		.rules = promotes,
 		.propose_rule = "flag.flag.propose",
 		.category = TOOL_CATEGORY_B,

@@ -290,28 +290,46 @@ static const char *const reads_values[] = { "flag.flag.read", "flag.config.read"
 		"," SCHEMA_ID("targetId", "Who: a value of the target field.") "," CONTEXT "," VERBOSE,      \
 		"\"envId\",\"targetId\"")
 
-#define READ(name_, title_, doc_, schema, rules_, fn)                                                        \
+#define GIVES_LINE                                                                                           \
+	SCHEMA_OBJECT(GIVES("key", "string") "," GIVES("type", "string") ",\"defaultValue\":{}," GIVES(      \
+			      "rules", "integer"),                                                           \
+		"\"key\",\"rules\"")
+#define GIVES_PAGE(plural)                                                                                   \
+	SCHEMA_OBJECT(GIVES_WHERE "," GIVES("next", "string") "," GIVES_LIST(plural, GIVES_LINE),            \
+		"\"envId\",\"version\",\"" plural "\"")
+#define GIVES_ONE                                                                                            \
+	SCHEMA_OBJECT(GIVES_WHERE                                                                            \
+		"," GIVES("id", "string") "," GIVES("key", "string") "," GIVES("type", "string") "," GIVES(  \
+			"description", "string") ",\"jsonSchema\":{}," GIVES_LISTS,                          \
+		"\"envId\",\"version\",\"id\",\"key\",\"description\",\"rules\"")
+#define GIVES_ANSWERS                                                                                        \
+	SCHEMA_OBJECT(GIVES_WHERE ",\"evaluations\":{\"type\":\"object\",\"additionalProperties\":{"         \
+				  "\"type\":[\"object\",\"null\"]}}",                                        \
+		"\"envId\",\"version\",\"evaluations\"")
+
+#define READ(name_, title_, doc_, schema, gives, rules_, fn)                                                 \
 	{                                                                                                    \
-		.name = (name_), .version = 1, .title = (title_), .doc = (doc_), .effect = OP_READ,          \
-		.in_schema = schema, .rules = (rules_), .category = TOOL_CATEGORY_A, .domain = "operations", \
-		.target = CHANGE_TARGET, .rollback = true, .run = (fn)                                       \
+		.name = "flag." name_, .model = (name_), .version = 1, .title = (title_), .doc = (doc_),     \
+		.effect = OP_READ, .in_schema = schema, .out_schema = gives, .rules = (rules_),              \
+		.category = TOOL_CATEGORY_A, .domain = "operations", .target = CHANGE_TARGET,                \
+		.rollback = true, .run = (fn)                                                                \
 	}
 
 /* clang-format off */
 const struct tool change_read_tools[] = {
-	READ("flag.list_flags", "List flags", "Lists the flags of an environment by key.", LIST, reads_flag, list),
-	READ("flag.list_configs", "List configs", "Lists the configs of an environment by key.", LIST, reads_config, list),
-	READ("flag.list_segments", "List segments", "Lists the segments of an environment by key.", LIST, reads_segment, list),
-	READ("flag.describe_flag", "Read a flag", "Gives a flag as it is in an environment.", ONE, reads_flag, describe),
-	READ("flag.describe_config", "Read a config", "Gives a config as it is in an environment.", ONE, reads_config, describe),
-	READ("flag.describe_segment", "Read a segment", "Gives a segment as it is in an environment.", ONE, reads_segment,
+	READ("list_flags", "List flags", "Lists the flags of an environment by key.", LIST, GIVES_PAGE("flags"), reads_flag, list),
+	READ("list_configs", "List configs", "Lists the configs of an environment by key.", LIST, GIVES_PAGE("configs"), reads_config, list),
+	READ("list_segments", "List segments", "Lists the segments of an environment by key.", LIST, GIVES_PAGE("segments"), reads_segment, list),
+	READ("describe_flag", "Read a flag", "Gives a flag as it is in an environment.", ONE, GIVES_ONE, reads_flag, describe),
+	READ("describe_config", "Read a config", "Gives a config as it is in an environment.", ONE, GIVES_ONE, reads_config, describe),
+	READ("describe_segment", "Read a segment", "Gives a segment as it is in an environment.", ONE, GIVES_ONE, reads_segment,
 		describe),
-	READ("flag.evaluate_for_context", "Evaluate flags", "Says what a context is answered, and why: some keys, or all.",
-		EVALUATE, reads_values, evaluate),
-	READ("flag.lookup_flags_for_target", "Look up a target's flags", "Says what every flag answers for one target.",
-		LOOKUP, reads_flag, lookup),
-	READ("flag.get_ruleset_version", "Read an environment's version", "Gives the version of an environment's ruleset.",
-		JUST, reads_flag, version),
+	READ("evaluate_for_context", "Evaluate flags", "Says what a context is answered, and why: some keys, or all.",
+		EVALUATE, GIVES_ANSWERS, reads_values, evaluate),
+	READ("lookup_flags_for_target", "Look up a target's flags", "Says what every flag answers for one target.",
+		LOOKUP, GIVES_ANSWERS, reads_flag, lookup),
+	READ("get_ruleset_version", "Read an environment's version", "Gives the version of an environment's ruleset.",
+		JUST, SCHEMA_OBJECT(GIVES_WHERE, "\"envId\",\"version\""), reads_flag, version),
 	{ 0 },
 };
 /* clang-format on */
