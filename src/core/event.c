@@ -20,8 +20,9 @@ struct listener {
 
 struct event_hub {
 	pthread_mutex_t lock;
-	pthread_cond_t news;
+	pthread_cond_t news, call;
 	uint64_t count; /* events so far: a waiter sleeps until it moves */
+	uint64_t calls; /* the same for who rests */
 	uint64_t tickets;
 	int places; /* left for waiters */
 	struct listener *listeners;
@@ -39,6 +40,7 @@ event_hub_new(int waiters)
 	CHECK(pthread_condattr_init(&attributes) == 0);
 	CHECK(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
 	CHECK(pthread_cond_init(&h->news, &attributes) == 0);
+	CHECK(pthread_cond_init(&h->call, &attributes) == 0);
 	(void)pthread_condattr_destroy(&attributes);
 	return h;
 }
@@ -55,6 +57,7 @@ event_hub_free(struct event_hub *h)
 		h->listeners = next;
 	}
 	(void)pthread_cond_destroy(&h->news);
+	(void)pthread_cond_destroy(&h->call);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
 }
@@ -151,8 +154,17 @@ event_count(struct event_hub *h)
 	return h->count;
 }
 
-void
-event_wait(struct event_hub *h, uint64_t seen, int64_t most_us)
+uint64_t
+event_calls(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	return h->calls;
+}
+
+/* Until *counter is not seen any more, or the time is over. */
+static void
+wait_for(struct event_hub *h, pthread_cond_t *bell, const uint64_t *counter, uint64_t seen, int64_t most_us)
 {
 	scoped_lock held = lock(&h->lock);
 	struct timespec until;
@@ -165,7 +177,30 @@ event_wait(struct event_hub *h, uint64_t seen, int64_t most_us)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	while (h->count == seen)
-		if (pthread_cond_timedwait(&h->news, &h->lock, &until) != 0)
+	while (*counter == seen)
+		if (pthread_cond_timedwait(bell, &h->lock, &until) != 0)
 			return;
+}
+
+void
+event_wait(struct event_hub *h, uint64_t seen, int64_t most_us)
+{
+	wait_for(h, &h->news, &h->count, seen, most_us);
+}
+
+void
+event_rest(struct event_hub *h, uint64_t seen, int64_t most_us)
+{
+	wait_for(h, &h->call, &h->calls, seen, most_us);
+}
+
+void
+event_call(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	h->count++;
+	h->calls++;
+	CHECK(pthread_cond_broadcast(&h->news) == 0);
+	CHECK(pthread_cond_broadcast(&h->call) == 0);
 }

@@ -41,4 +41,13 @@ void event_wait_end(struct event_hub *h);
 uint64_t event_count(struct event_hub *h);
 void event_wait(struct event_hub *h, uint64_t seen, int64_t most_us);
 
+/*
+ * For a thread that has nobody to tell: waits until it was called more often than seen (event_calls before it
+ * looked), at most most_us, and sleeps through events. Being woken by each would cost whoever makes them more
+ * than the event does. event_call wakes everybody: somebody came, or it is time to end.
+ */
+uint64_t event_calls(struct event_hub *h);
+void event_rest(struct event_hub *h, uint64_t seen, int64_t most_us);
+void event_call(struct event_hub *h);
+
 #endif

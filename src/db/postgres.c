@@ -71,7 +71,8 @@ give(struct postgres *p, struct pglink *l)
 	scoped_lock held = lock(&p->mutex);
 
 	p->idle[p->idle_count++] = l;
-	CHECK(pthread_cond_broadcast(&p->freed) == 0);
+	CHECK(pthread_cond_signal(&p->freed) ==
+		0); /* one link, one waiter; and nobody takes any while we close */
 }
 
 static status

@@ -181,7 +181,7 @@ run(void *arg)
 
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	while (!atomic_load(&l->stop)) {
-		uint64_t seen = event_count(hub);
+		uint64_t seen = event_count(hub), calls = event_calls(hub);
 
 		take_new(l);
 		for (struct listener **at = &l->all; *at;) {
@@ -191,7 +191,10 @@ run(void *arg)
 				forget(l, at);
 			arena_reset(&a);
 		}
-		event_wait(hub, seen, LIMIT_EVENT_POLL_US);
+		if (l->all)
+			event_wait(hub, seen, LIMIT_EVENT_POLL_US);
+		else
+			event_rest(hub, calls, LIMIT_EVENT_POLL_US);
 	}
 	take_new(l);
 	while (l->all)
@@ -213,7 +216,7 @@ listeners_stop(struct listeners *l)
 	if (!l->running)
 		return;
 	atomic_store(&l->stop, true);
-	event_publish(l->mcp->options.base->events, &(struct event){ .type = STR("stop") });
+	event_call(l->mcp->options.base->events);
 	CHECK(pthread_join(l->thread, NULL) == 0);
 	l->running = false;
 }
@@ -354,6 +357,7 @@ begin(struct mcp_call *c, struct listener *l)
 	if (c->modern)
 		acknowledge(l, c->cx->arena);
 	hand_over(c->mcp->listeners, l);
+	event_call(c->mcp->options.base->events);
 	c->holds = true;
 	return OK;
 }

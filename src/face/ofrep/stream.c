@@ -197,11 +197,14 @@ run(void *arg)
 
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	while (!atomic_load(&s->stop)) {
-		uint64_t seen = event_count(s->base.events);
+		uint64_t seen = event_count(s->base.events), calls = event_calls(s->base.events);
 
 		take_new(s);
 		serve_all(s, &a);
-		event_wait(s->base.events, seen, LIMIT_LIVE_LAG_US / 2);
+		if (s->followers)
+			event_wait(s->base.events, seen, LIMIT_LIVE_LAG_US / 2);
+		else
+			event_rest(s->base.events, calls, LIMIT_LIVE_LAG_US / 2);
 	}
 	take_new(s);
 	while (s->followers)
@@ -234,7 +237,7 @@ streams_stop(struct streams *s)
 	if (!s->runs)
 		return;
 	atomic_store(&s->stop, true);
-	event_publish(s->base.events, &(struct event){ .type = STR("stop") });
+	event_call(s->base.events);
 	CHECK(pthread_join(s->thread, NULL) == 0);
 	s->runs = false;
 }
@@ -281,5 +284,6 @@ streams_follow(struct streams *s, struct http_exchange *x, const struct ticket *
 	one = new_follower(t, x->req.peer, since);
 	one->stream = http_stream_open(x);
 	hand_over(s, one);
+	event_call(x->cx->events);
 	return OK;
 }

@@ -186,11 +186,14 @@ run(void *arg)
 
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	while (!atomic_load(&f->stop)) {
-		uint64_t seen = event_count(f->options.events);
+		uint64_t seen = event_count(f->options.events), calls = event_calls(f->options.events);
 
 		take_new(f);
 		serve_all(f, &a);
-		event_wait(f->options.events, seen, LIMIT_EVENT_POLL_US);
+		if (f->followers)
+			event_wait(f->options.events, seen, LIMIT_EVENT_POLL_US);
+		else
+			event_rest(f->options.events, calls, LIMIT_EVENT_POLL_US);
 	}
 	take_new(f);
 	while (f->followers)
@@ -217,7 +220,7 @@ feed_stop(struct feed *f)
 	if (!f)
 		return;
 	atomic_store(&f->stop, true);
-	event_publish(f->options.events, &(struct event){ .type = STR("stop") });
+	event_call(f->options.events);
 	CHECK(pthread_join(f->thread, NULL) == 0);
 	CHECK(pthread_mutex_destroy(&f->lock) == 0);
 	free(f);
@@ -266,5 +269,6 @@ feed_follow(struct http_exchange *x)
 	one = new_follower(x->cx->credential, now_us);
 	one->stream = http_stream_open(x);
 	hand_over(f, one);
+	event_call(f->options.events);
 	return OK;
 }
