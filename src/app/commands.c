@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/app.h"
 
+#include "app/bridge/bridge.h"
 #include "app/client/client.h"
 #include "base/check.h"
 #include "base/fault.h"
@@ -372,6 +373,16 @@ const struct cli_command commands[] = {
 		.flags = import_flags,
 		.where = IN_CLIENT,
 		.run = run_import },
+	{ .name = "mcp",
+		.summary = "Speak MCP on standard input and output, for a running server.",
+		.doc = "For clients that start a program: one JSON message a line, in both directions, and "
+		       "nothing else on "
+		       "standard output. Every message goes to /mcp of the server, with the token of "
+		       "COUNTERSIGN_TOKEN, so it may do what that token may and no more. It ends with its "
+		       "input.",
+		.examples = "mcp --server http://127.0.0.1:7700\twhat an MCP client's configuration starts",
+		.where = IN_CLIENT,
+		.run = run_mcp },
 	{ .name = "version",
 		.summary = "Say which version this is.",
 		.doc = "Prints the version; with --json also the compiler and whether fault points are "

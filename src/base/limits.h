@@ -54,6 +54,16 @@
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
 #define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
 
+/* --- MCP over standard input and output --- */
+#define LIMIT_BRIDGE_LETTERS	 128u		   /* messages under way: more than a client has questions */
+#define LIMIT_BRIDGE_PARAMS	 256u		   /* arguments that headers repeat, of all tools */
+#define LIMIT_BRIDGE_HEADERS	 16u		   /* ... and of one call */
+#define LIMIT_BRIDGE_SESSION	 1024u		   /* a session's id; ours has 62 */
+#define LIMIT_BRIDGE_RESUMES	 20u		   /* how often one answer's stream is taken up again */
+#define LIMIT_BRIDGE_PATIENCE_US INT64_C(15000000) /* a server that is started again is back by then */
+#define LIMIT_BRIDGE_DRAIN_US	 INT64_C(1200000)  /* clients kill what has not ended after two seconds */
+#define LIMIT_BRIDGE_FAREWELL_MS 500
+
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
 #define LIMIT_TX_BATCH_US 2000	/* how long a batch goes on taking what was not there when it began */
@@ -152,6 +162,7 @@
 #define LIMIT_MCP_KEPT		  64u	      /* answers kept for legacy clients whose stream broke ... */
 #define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
 #define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
+#define LIMIT_MCP_BATCH		  16u	      /* messages of one batch: one worker runs them */
 #define LIMIT_MCP_URIS		  16u	      /* resources that one stream follows: each is a look */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */

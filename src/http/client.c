@@ -4,11 +4,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
-
-#include <curl/curl.h>
-
-/* With values of ours it fails only where there is no memory. */
-#define SET(curl, option, value) CHECK(curl_easy_setopt((curl), (option), (value)) == CURLE_OK)
+#include "http/client/transfer.h"
 
 static void
 handle_done(CURL *const *curl)
@@ -36,9 +32,33 @@ is_word(str text)
 	return true;
 }
 
+/* A header's value: visible characters, and spaces between them. */
+static bool
+is_value(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] < ' ' || text.ptr[i] > '~')
+			return false;
+	return str_eq(text, str_trim(text));
+}
+
+static bool
+is_name(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!strchr("-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+.^_`|~",
+			    text.ptr[i]) ||
+			!text.ptr[i])
+			return false;
+	return text.len > 0;
+}
+
 static status
 check(struct ctx *cx, const struct http_client_request *r)
 {
+	for (size_t i = 0; i < r->field_count; i++)
+		if (!is_name(r->fields[i].name) || !is_value(r->fields[i].value))
+			return fail(cx, E_INVALID, "a header of the request is not one");
 	if ((!str_starts(r->url, STR("http://")) && !str_starts(r->url, STR("https://"))) ||
 		!is_word(r->url) || r->url.len > LIMIT_HTTP_TARGET)
 		return fail(cx, E_INVALID, "the address of a server begins with http:// or https://");
@@ -57,10 +77,22 @@ add_header(struct curl_slist **list, const char *line)
 	*list = longer;
 }
 
+/* curl's way to say a header without a value ends in a semicolon. */
+static str
+line_of(struct ctx *cx, const struct http_client_field *f)
+{
+	if (!f->value.len)
+		return arena_printf(cx->arena, "%.*s;", STR_ARG(f->name));
+	return arena_printf(cx->arena, "%.*s: %.*s", STR_ARG(f->name), STR_ARG(f->value));
+}
+
 static void
 set_headers(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **list)
 {
-	add_header(list, "Accept: application/json");
+	add_header(
+		list, arena_printf(cx->arena, "Accept: %s", r->accept ? r->accept : "application/json").ptr);
+	for (size_t i = 0; i < r->field_count; i++)
+		add_header(list, line_of(cx, &r->fields[i]).ptr);
 	add_header(list, "Expect:"); /* no waiting for 100 Continue */
 	if (r->body.len)
 		add_header(list,
@@ -106,6 +138,16 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 		SET(curl, CURLOPT_CAINFO, r->ca_file);
 }
 
+status
+transfer_set_up(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **headers)
+{
+	TRY(check(cx, r));
+	set_rules(curl);
+	set_request(cx, curl, r);
+	set_headers(cx, curl, r, headers);
+	return OK;
+}
+
 /* --- the answer --- */
 
 static size_t
@@ -127,8 +169,9 @@ was_sent(CURL *curl)
 	return us > 0;
 }
 
-static status
-refuse(struct ctx *cx, CURL *curl, const struct http_client_request *r, CURLcode code, const char *why)
+status
+transfer_refuse(
+	struct ctx *cx, CURL *curl, const struct http_client_request *r, CURLcode code, const char *why)
 {
 	const char *reason = *why ? why : curl_easy_strerror(code);
 
@@ -159,13 +202,10 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	struct buf body;
 	long number = 0;
 
-	TRY(check(cx, request));
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */
 	buf_init(&body, cx->arena, request->max_answer ? request->max_answer : LIMIT_HTTP_ANSWER);
-	set_rules(curl);
-	set_request(cx, curl, request);
-	set_headers(cx, curl, request, &headers);
+	TRY(transfer_set_up(cx, curl, request, &headers));
 	SET(curl, CURLOPT_ERRORBUFFER, why);
 	SET(curl, CURLOPT_WRITEFUNCTION, take);
 	SET(curl, CURLOPT_WRITEDATA, &body);
@@ -173,7 +213,7 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	if (body.overflow)
 		return fail(cx, E_TOO_LARGE, "the server's answer is larger than %zu bytes", body.max);
 	if (code != CURLE_OK)
-		return refuse(cx, curl, request, code, why);
+		return transfer_refuse(cx, curl, request, code, why);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
 	*out = (struct http_client_answer){ (int)number, buf_str(&body) };
 	return OK;

@@ -12,13 +12,21 @@
 
 #include "base/ctx.h"
 
+/* A header of the caller's own: no character in it that could end its line. */
+struct http_client_field {
+	str name, value;
+};
+
 struct http_client_request {
-	const char *method;  /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
-	str url;	     /* http:// or https://, escaped already */
-	str bearer;	     /* empty: none */
-	str basic;	     /* instead: user and password, as Basic wants them (base64); empty: none */
-	str body;	     /* empty: none */
-	const char *type;    /* of the body; NULL: application/json */
+	const char *method; /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
+	str url;	    /* http:// or https://, escaped already */
+	str bearer;	    /* empty: none */
+	str basic;	    /* instead: user and password, as Basic wants them (base64); empty: none */
+	str body;	    /* empty: none */
+	const char *type;   /* of the body; NULL: application/json */
+	const char *accept; /* NULL: application/json */
+	const struct http_client_field *fields;
+	size_t field_count;
 	const char *ca_file; /* PEM: who may sign certificates; NULL: whom the system trusts */
 	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
 	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */
@@ -32,7 +40,7 @@ struct http_client_answer {
 /*
  * OK whatever the answer's status is: an answer came.
  *
- * E_INVALID         the URL, the token or the file of authorities is none
+ * E_INVALID         the URL, the token, a field or the file of authorities is none
  * E_UNAVAILABLE     it cannot be reached, or is not who it says it is; nothing was sent
  * E_COMMIT_UNKNOWN  it was sent and no whole answer came: it may have taken effect (GET: E_TIMEOUT)
  * E_TOO_LARGE       the answer is; the request was served

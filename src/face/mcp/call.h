@@ -15,8 +15,9 @@
 #include "face/mcp/mcp.h"
 #include "json/out.h"
 
-#define MCP_MODERN "2026-07-28"
-#define MCP_META   "io.modelcontextprotocol/"
+#define MCP_MODERN  "2026-07-28"
+#define MCP_BATCHES "2025-03-26" /* the one revision that has them */
+#define MCP_META    "io.modelcontextprotocol/"
 
 /* JSON-RPC's own codes and those of the modern era. Our own are HTTP statuses: positive, so never theirs. */
 enum {
@@ -50,6 +51,8 @@ struct mcp_call {
 	const struct json *params; /* an object, or NULL */
 	const struct json *meta;   /* its _meta, or NULL */
 	const struct json *answer; /* a response: all of it */
+	const struct json *batch;  /* several messages: an array, and nothing of the above */
+	struct buf *answers_to;	   /* one of a batch: its answer goes there */
 	str method;
 	bool modern;
 	const char *version;
@@ -104,8 +107,9 @@ struct mcp_host {
 extern const struct mcp_host mcp_own_host, mcp_fixture_host;
 
 /* --- message.c: what is read and written --- */
-/* Takes the message apart. Fails with the JSON-RPC codes of framing. */
+/* Takes the message apart; a batch only as such. Fails with the JSON-RPC codes of framing. */
 status message_read(struct mcp_call *c, str text) MUST_USE;
+status message_read_item(struct mcp_call *c, const struct json *item) MUST_USE;
 const struct json *message_param(const struct mcp_call *c, str key);
 str message_text(const struct json *object, str key); /* its string, or empty */
 /* {"jsonrpc":"2.0","id":…,"result":{ and back: between them the members. */

@@ -83,6 +83,11 @@ mcp_identify(struct mcp_call *c)
 void
 mcp_answer(struct mcp_call *c, str text)
 {
+	if (c->answers_to) {
+		buf_add_char(c->answers_to, c->answers_to->len ? ',' : '[');
+		buf_add(c->answers_to, text);
+		return;
+	}
 	if (c->stream) {
 		(void)http_stream_send(c->stream, (str){ 0 }, (str){ 0 }, text);
 		http_stream_close(c->stream);
@@ -295,12 +300,69 @@ take(struct mcp_call *c)
 	return OK;
 }
 
+/* --- batches: of 2025-03-26, and of no other revision --- */
+
+/* One of a batch stands for itself, but has no stream of its own: what asks back is refused. */
+static void
+run_item(struct mcp_call *batch, const struct json *item, struct buf *answers)
+{
+	struct mcp_call c = { .mcp = batch->mcp,
+		.cx = batch->cx,
+		.version = batch->version,
+		.can = batch->can,
+		.session = batch->session,
+		.principal = batch->principal,
+		.answers_to = answers };
+	status s = message_read_item(&c, item);
+
+	if (s == OK && str_eq(c.method, STR("initialize")))
+		s = rpc_fail(&c, RPC_REQUEST, 400, "initialize is not part of a batch");
+	if (s != OK)
+		refuse(&c, s);
+	else if (c.answer)
+		held_answer(&c);
+	else if (c.id)
+		mcp_run(&c);
+	else if (str_eq(c.method, STR("notifications/cancelled")))
+		held_cancel(&c, message_param(&c, STR("requestId")));
+	ctx_clear(c.cx);
+}
+
+static status
+run_batch(struct mcp_call *c)
+{
+	struct buf answers;
+	str text;
+
+	TRY(check_legacy(c));
+	TRY(mcp_identify(c));
+	if (strcmp(c->version, MCP_BATCHES) != 0)
+		return rpc_fail(
+			c, RPC_REQUEST, 400, "one message at a time: batches are of " MCP_BATCHES " only");
+	if (!c->batch->count || c->batch->count > LIMIT_MCP_BATCH)
+		return rpc_fail(c, RPC_REQUEST, 400, "a batch has 1 to %u messages", LIMIT_MCP_BATCH);
+	buf_init(&answers, c->cx->arena, LIMIT_HTTP_ANSWER);
+	JSON_EACH (item, c->batch)
+		run_item(c, item, &answers);
+	if (!answers.len) {
+		accept(c);
+		return OK;
+	}
+	buf_add_char(&answers, ']');
+	TRY(buf_finish(&answers, &text));
+	mcp_answer(c, text);
+	return OK;
+}
+
+/* *out_request: it is one, and only has to be run. */
 static status
 post(struct mcp_call *c, bool *out_request)
 {
 	TRY(begin(c));
 	TRY(header_check_accept(c));
 	TRY(message_read(c, c->x->req.body));
+	if (c->batch)
+		return run_batch(c);
 	TRY(check_era(c));
 	*out_request = c->id && !c->answer;
 	return *out_request ? OK : take(c);

@@ -47,16 +47,11 @@ read_params(struct mcp_call *c, const struct json *message)
 	return OK;
 }
 
-status
-message_read(struct mcp_call *c, str text)
+static status
+read_one(struct mcp_call *c, const struct json *message)
 {
-	struct json *message;
 	const struct json *id;
 
-	c->text = text;
-	TRY(parse(c, &message));
-	if (message->type == JSON_ARRAY)
-		return rpc_fail(c, RPC_REQUEST, 400, "one message at a time: batches are not taken");
 	if (message->type != JSON_OBJECT || !str_eq(message_text(message, STR("jsonrpc")), STR("2.0")))
 		return rpc_fail(c, RPC_REQUEST, 400, "this is not a JSON-RPC 2.0 message");
 	id = json_get(message, STR("id"));
@@ -71,6 +66,26 @@ message_read(struct mcp_call *c, str text)
 		return OK;
 	}
 	return read_params(c, message);
+}
+
+status
+message_read(struct mcp_call *c, str text)
+{
+	struct json *message;
+
+	c->text = text;
+	TRY(parse(c, &message));
+	if (message->type != JSON_ARRAY)
+		return read_one(c, message);
+	c->batch = message;
+	return OK;
+}
+
+status
+message_read_item(struct mcp_call *c, const struct json *item)
+{
+	TRY(read_one(c, item));
+	return json_text(c->cx, item, &c->text);
 }
 
 /* --- writing --- */

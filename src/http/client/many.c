@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/client/many.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "http/client/transfer.h"
+
+#include <stdlib.h>
+
+struct http_flight {
+	struct http_flight *next;
+	CURL *curl;
+	struct curl_slist *headers;
+	struct arena arena; /* of what curl only borrows */
+	struct ctx cx;
+	const char *method;
+	struct http_flight_calls calls;
+	void *arg;
+	bool enough;
+	char why[CURL_ERROR_SIZE];
+};
+
+struct http_many {
+	CURLM *multi;
+	struct http_flight *flights;
+};
+
+struct http_many *
+http_many_new(void)
+{
+	struct http_many *m = calloc(1, sizeof(*m));
+
+	CHECK(m);
+	m->multi = curl_multi_init();
+	CHECK(m->multi); /* no memory */
+	return m;
+}
+
+static void
+destroy(struct http_many *m, struct http_flight *f)
+{
+	CHECK(curl_multi_remove_handle(m->multi, f->curl) == CURLM_OK); /* or it was never there */
+	curl_easy_cleanup(f->curl);
+	curl_slist_free_all(f->headers);
+	arena_done(&f->arena);
+	free(f);
+}
+
+void
+http_many_cancel(struct http_many *m, struct http_flight *f)
+{
+	struct http_flight **at = &m->flights;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	destroy(m, f);
+}
+
+void
+http_many_free(struct http_many *m)
+{
+	struct http_flight *next;
+
+	for (struct http_flight *f = m->flights; f; f = next) {
+		next = f->next;
+		destroy(m, f);
+	}
+	CHECK(curl_multi_cleanup(m->multi) == CURLM_OK);
+	free(m);
+}
+
+static size_t
+take(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct http_flight *f = arg;
+
+	f->enough = !f->calls.piece(f->arg, (str){ bytes, size * count });
+	return f->enough ? 0 : size * count; /* 0 ends the transfer */
+}
+
+static status
+set_up(struct http_flight *f, const struct http_client_request *r)
+{
+	struct http_client_request request = *r;
+
+	TRY(transfer_set_up(&f->cx, f->curl, &request, &f->headers));
+	SET(f->curl, CURLOPT_TIMEOUT_MS, 0L);
+	SET(f->curl, CURLOPT_FRESH_CONNECT, 1L);
+	SET(f->curl, CURLOPT_FORBID_REUSE, 1L);
+	SET(f->curl, CURLOPT_ERRORBUFFER, f->why);
+	SET(f->curl, CURLOPT_WRITEFUNCTION, take);
+	SET(f->curl, CURLOPT_WRITEDATA, f);
+	SET(f->curl, CURLOPT_PRIVATE, f);
+	return OK;
+}
+
+status
+http_many_begin(struct http_many *m, struct ctx *cx, const struct http_client_request *r,
+	const struct http_flight_calls *calls, void *arg, struct http_flight **out_flight)
+{
+	struct http_flight *f = calloc(1, sizeof(*f));
+	status s;
+
+	CHECK(f);
+	arena_init(&f->arena, LIMIT_REQUEST_ARENA);
+	ctx_init(&f->cx, &f->arena);
+	f->method = r->method;
+	f->calls = *calls;
+	f->arg = arg;
+	f->curl = curl_easy_init();
+	CHECK(f->curl); /* no memory */
+	s = set_up(f, r);
+	if (s != OK) {
+		s = fail(cx, s, "%.*s", STR_ARG(ctx_message(&f->cx, s)));
+		destroy(m, f);
+		return s;
+	}
+	f->next = m->flights;
+	m->flights = f;
+	CHECK(curl_multi_add_handle(m->multi, f->curl) == CURLM_OK);
+	*out_flight = f;
+	return OK;
+}
+
+static status
+result_of(struct http_flight *f, CURLcode code)
+{
+	struct http_client_request r = { .method = f->method };
+
+	if (f->enough)
+		return fail(&f->cx, E_TOO_LARGE, "the server's answer is too large");
+	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &r, code, f->why);
+}
+
+/* Says the end of all that have one. */
+static void
+land(struct http_many *m)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(m->multi, &left))) {
+		struct http_flight *f = NULL;
+		char *private = NULL;
+		status s;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		CHECK(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private) == CURLE_OK);
+		f = (struct http_flight *)(void *)private;
+		s = result_of(f, message->data.result);
+		f->calls.done(f->arg, f, s, s == OK ? (str){ 0 } : ctx_message(&f->cx, s));
+		http_many_cancel(m, f);
+	}
+}
+
+bool
+http_many_poll(struct http_many *m, int fd, int timeout_ms)
+{
+	struct curl_waitfd extra = { .fd = fd, .events = CURL_WAIT_POLLIN };
+	int running = 0;
+
+	CHECK(curl_multi_perform(m->multi, &running) == CURLM_OK);
+	CHECK(curl_multi_poll(m->multi, fd < 0 ? NULL : &extra, fd < 0 ? 0 : 1, timeout_ms, NULL) ==
+		CURLM_OK);
+	CHECK(curl_multi_perform(m->multi, &running) == CURLM_OK);
+	land(m);
+	return fd >= 0 && extra.revents;
+}
+
+int
+http_flight_status(const struct http_flight *f)
+{
+	long number = 0;
+
+	CHECK(curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
+	return (int)number;
+}
+
+str
+http_flight_header(const struct http_flight *f, const char *name)
+{
+	struct curl_header *h;
+
+	if (curl_easy_header(f->curl, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+		return (str){ 0 };
+	return str_of(h->value);
+}
