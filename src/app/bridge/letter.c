@@ -16,16 +16,15 @@
 static struct letter *
 new_letter(struct bridge *b, enum letter_kind kind)
 {
-	struct letter *l = calloc(1, sizeof(*l)), **end = &b->letters;
+	struct letter *l = calloc(1, sizeof(*l));
 
 	CHECK(l);
 	arena_init(&l->arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&l->cx, &l->arena);
 	l->bridge = b;
 	l->kind = kind;
-	while (*end)
-		end = &(*end)->next; /* in the order they came */
-	*end = l;
+	l->next = b->letters;
+	b->letters = l;
 	b->count++;
 	return l;
 }
@@ -130,7 +129,7 @@ letter_send(struct letter *l)
 	struct http_client_request r = { .method = gets ? "GET" : "POST",
 		.url = b->url,
 		.bearer = b->cx->app->config.token,
-		.body = gets ? (str){ 0 } : l->text,
+		.body = !gets ? l->text : (str){ 0 },
 		.accept = gets ? "text/event-stream" : "application/json, text/event-stream",
 		.ca_file = b->ca_file,
 		.fields = f.all };

@@ -150,7 +150,7 @@ land(struct http_many *m)
 		CHECK(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private) == CURLE_OK);
 		f = (struct http_flight *)(void *)private;
 		s = result_of(f, message->data.result);
-		f->calls.done(f->arg, f, s, s == OK ? (str){ 0 } : ctx_message(&f->cx, s));
+		f->calls.done(f->arg, f, s, s != OK ? ctx_message(&f->cx, s) : (str){ 0 });
 		http_many_cancel(m, f);
 	}
 }
