@@ -40,7 +40,7 @@ copy(const struct tool *t, size_t at)
 	CHECK(snprintf(names[at], NAME_BYTES, "more%zu%s", at, t->name) < (int)NAME_BYTES);
 	more[at] = *t;
 	more[at].name = names[at];
-	more[at].kind = NULL;
+	more[at].kind = more[at].model = NULL;
 }
 
 /* Repeats the declarations until there are enough. */

@@ -38,6 +38,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -372,12 +373,21 @@ new_mcp(struct app *app, bool conformance)
 		.any_host = !config_is_loopback(at.host) && !app->config.public_url.len });
 }
 
+/* glibc's own are 128 KiB: an answer that is larger would be mapped, faulted in page by page, and unmapped. */
+static void
+set_malloc(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, (int)LIMIT_MALLOC_MMAP);
+	(void)mallopt(M_TRIM_THRESHOLD, (int)LIMIT_MALLOC_KEEP);
+}
+
 static status
 serve(struct ctx *cx, bool conformance)
 {
 	struct app *app = cx->app;
 	status s;
 
+	set_malloc();
 	TRY(registry_new(cx, app_tools, &app->tools));
 	app->oidc = provider(cx, &app->config);
 	app->events = event_hub_new((int)(app->config.workers / 2));

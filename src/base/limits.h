@@ -13,6 +13,8 @@
 
 /* --- memory --- */
 #define LIMIT_ARENA_CHUNK   (16u * KIB) /* most requests fit one chunk */
+#define LIMIT_MALLOC_MMAP   (1u * MIB)	/* larger memory comes from the kernel each time ... */
+#define LIMIT_MALLOC_KEEP   (8u * MIB)	/* ... what is freed goes back to it above so much */
 #define LIMIT_REQUEST_ARENA (64u * MIB) /* a 1 MiB body as a tree, a card, a diff and an answer, with room */
 
 /* --- JSON: nothing a person or an agent writes comes near these; a bomb does --- */
@@ -163,7 +165,6 @@
 #define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
 #define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
 #define LIMIT_MCP_BATCH		  16u	      /* messages of one batch: one worker runs them */
-#define LIMIT_MCP_ANSWERED	  256u	      /* tasks whose client is not asked again; an older one is */
 #define LIMIT_MCP_URIS		  16u	      /* resources that one stream follows: each is a look */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */

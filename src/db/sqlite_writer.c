@@ -25,19 +25,20 @@
 #include "base/scoped.h"
 #include "db/sqlite.h"
 
+#include <errno.h>
+#include <semaphore.h>
 #include <time.h>
 #include <unistd.h>
-
-enum job_state { JOB_WAITING, JOB_TAKEN, JOB_DONE };
 
 /* One transaction that waits for the writer. On its caller's stack. */
 struct job {
 	struct job *next, *previous;
-	struct ctx *cx; /* the writer's from JOB_TAKEN to JOB_DONE */
+	struct ctx *cx; /* the writer's from taken to done */
 	struct tx *tx;
-	enum job_state state;
+	bool taken;
 	status result;
-	pthread_cond_t done;
+	atomic_bool done;
+	sem_t woken; /* not a condition: who is woken needs no lock, and there are many at once */
 };
 
 struct batch {
@@ -60,23 +61,35 @@ wait_init(pthread_cond_t *c)
 	CHECK(pthread_condattr_destroy(&attributes) == 0);
 }
 
+/* A deadline by base/clock, by the clock that pthread waits with. */
+static struct timespec
+mono_at(int64_t deadline_us)
+{
+	int64_t left_us = deadline_us - clock_mono_us();
+	struct timespec t;
+
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
+	if (left_us <= 0)
+		return t;
+	t.tv_sec += (time_t)(left_us / SECOND_US);
+	t.tv_nsec += (long)(left_us % SECOND_US) * 1000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
 bool
 wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
 {
-	int64_t left_us = cx->deadline_us - clock_mono_us();
 	struct timespec t;
 
 	if (!cx->deadline_us) {
 		CHECK(pthread_cond_wait(c, m) == 0);
 		return true;
 	}
-	if (left_us <= 0)
+	if (cx->deadline_us <= clock_mono_us())
 		return false;
-	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
-	t.tv_sec += (time_t)(left_us / SECOND_US);
-	t.tv_nsec += (long)(left_us % SECOND_US) * 1000;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
+	t = mono_at(cx->deadline_us);
 	(void)pthread_cond_timedwait(c, m, &t);
 	return true; /* or too late: the next call says so */
 }
@@ -116,7 +129,7 @@ take(struct writer *w)
 	if (!job)
 		return NULL;
 	dequeue(w, job);
-	job->state = JOB_TAKEN;
+	job->taken = true;
 	return job;
 }
 
@@ -131,14 +144,13 @@ await(struct writer *w)
 	return w->first != NULL;
 }
 
+/* A job is gone as soon as its caller knows. */
 static void
-answer(struct writer *w, const struct batch *b)
+answer(const struct batch *b)
 {
-	scoped_lock held = lock(&w->mutex);
-
 	for (size_t i = 0; i < b->count; i++) {
-		b->jobs[i]->state = JOB_DONE;
-		CHECK(pthread_cond_signal(&b->jobs[i]->done) == 0);
+		atomic_store(&b->jobs[i]->done, true);
+		CHECK(sem_post(&b->jobs[i]->woken) == 0);
 	}
 }
 
@@ -327,7 +339,7 @@ run_batch(struct writer *w)
 		if (b.count)
 			b.jobs[0]->result = OK;
 		fail_all(&b, c, rc);
-		answer(w, &b);
+		answer(&b);
 		return;
 	}
 	outcome = fill(w, &b);
@@ -337,7 +349,7 @@ run_batch(struct writer *w)
 	roll_back(c);
 	if (outcome == BROKEN)
 		rerun_singly(w, &b);
-	answer(w, &b);
+	answer(&b);
 }
 
 /* After the answers, so that nobody waits for it. What fails here is tried again next time. */
@@ -388,25 +400,56 @@ writer_stop(struct writer *w)
 	CHECK(pthread_mutex_destroy(&w->mutex) == 0);
 }
 
-/* Queues the job and waits. The job's function has not run where this says E_BUSY. */
-static status
-queue_and_wait(struct writer *w, struct job *job)
+static bool
+queue(struct writer *w, struct job *job)
 {
 	scoped_lock held = lock(&w->mutex);
 
 	if (w->waiting >= w->queue_max)
-		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
+		return false;
 	enqueue(w, job);
-	CHECK(pthread_cond_signal(&w->arrived) == 0);
-	while (job->state == JOB_WAITING) {
-		if (!wait_for(job->cx, &job->done, &w->mutex)) {
-			dequeue(w, job);
-			return fail(
-				job->cx, E_BUSY, "the database was busy for too long; nothing was changed");
-		}
-	}
-	while (job->state != JOB_DONE) /* it runs: a commit is waited for, whatever the deadline says */
-		CHECK(pthread_cond_wait(&job->done, &w->mutex) == 0);
+	return true;
+}
+
+/* Takes the job back where the writer has not taken it. */
+static bool
+take_back(struct writer *w, struct job *job)
+{
+	scoped_lock held = lock(&w->mutex);
+
+	if (!job->taken)
+		dequeue(w, job);
+	return !job->taken;
+}
+
+/* False: the deadline (0: none) passed first. A signal, or a clock that pthread reads differently, is no answer. */
+static bool
+await_until(struct job *job, int64_t deadline_us)
+{
+	struct timespec until;
+	int rc;
+
+	do {
+		until = mono_at(deadline_us);
+		rc = deadline_us ? sem_clockwait(&job->woken, CLOCK_MONOTONIC, &until)
+				 : sem_wait(&job->woken);
+		CHECK(rc == 0 ? atomic_load(&job->done) : errno == EINTR || errno == ETIMEDOUT);
+	} while (rc != 0 && (!deadline_us || clock_mono_us() < deadline_us));
+	return rc == 0;
+}
+
+/* Queues the job and waits. The job's function has not run where this says E_BUSY. */
+static status
+queue_and_wait(struct writer *w, struct job *job)
+{
+	if (!queue(w, job))
+		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
+	CHECK(pthread_cond_signal(&w->arrived) == 0); /* who is called needs the lock at once */
+	if (await_until(job, job->cx->deadline_us))
+		return job->result;
+	if (take_back(w, job))
+		return fail(job->cx, E_BUSY, "the database was busy for too long; nothing was changed");
+	(void)await_until(job, 0); /* it runs: a commit is waited for, whatever the deadline says */
 	return job->result;
 }
 
@@ -416,8 +459,8 @@ writer_run(struct writer *w, struct ctx *cx, struct tx *tx)
 	struct job job = { .cx = cx, .tx = tx };
 	status s;
 
-	wait_init(&job.done);
+	CHECK(sem_init(&job.woken, 0, 0) == 0);
 	s = queue_and_wait(w, &job);
-	CHECK(pthread_cond_destroy(&job.done) == 0);
+	CHECK(sem_destroy(&job.woken) == 0);
 	return s;
 }

@@ -15,9 +15,10 @@ static const char *const level_names[] = {
 
 static const struct {
 	const char *name;
+	size_t len;	   /* of the name: a list of tools asks a thousand times */
 	enum level lowest; /* the lowest level that has the verb */
 } verbs[] = {
-#define X(n, text, level) [VERB_##n] = { .name = text, .lowest = level },
+#define X(n, text, level) [VERB_##n] = { .name = text, .len = sizeof(text) - 1, .lowest = level },
 	VERB_TABLE(X)
 #undef X
 };
@@ -67,7 +68,7 @@ bool
 verb_of(str name, enum verb *out_verb)
 {
 	for (int v = 0; v < VERBS; v++) {
-		if (str_eq(name, str_of(verbs[v].name))) {
+		if (str_eq(name, (str){ verbs[v].name, verbs[v].len })) {
 			*out_verb = (enum verb)v;
 			return true;
 		}

@@ -157,6 +157,11 @@ void held_cancel(struct mcp_call *c, const struct json *id);
 void held_drop(struct mcp_call *c, str answer);	   /* ends the stream; the answer waits */
 bool held_fetch(struct mcp_call *c, str event_id); /* it was there: the stream has it */
 
+/* --- tools.c: of our own host --- */
+struct tool_texts;
+struct tool_texts *tool_texts_new(void);
+void tool_texts_free(struct tool_texts *t);
+
 /* --- listen.c --- */
 struct listeners;
 struct listeners *listeners_new(struct mcp *m);
@@ -164,11 +169,6 @@ void listeners_start(struct listeners *l);
 void listeners_stop(struct listeners *l);
 void listeners_free(struct listeners *l);
 status listen_begin(struct mcp_call *c) MUST_USE; /* a GET, or subscriptions/listen */
-
-/* --- waiting.c: tasks whose client has answered our question --- */
-struct answered;
-struct answered *answered_new(void);
-void answered_free(struct answered *a);
 
 /* --- method.c --- */
 struct mcp_method {
@@ -190,7 +190,7 @@ struct mcp {
 	struct sessions *sessions;
 	struct held *held;
 	struct listeners *listeners;
-	struct answered *answered;
+	struct tool_texts *tools; /* what our own host says of its tools */
 };
 
 /* fn with the caller identified, in one read; the session is the caller's, or it fails with 404. */

@@ -98,8 +98,7 @@ mcp_answer(struct mcp_call *c, str text)
 		return;
 	c->x->status = c->http ? c->http : 200;
 	c->x->content_type = "application/json";
-	buf_init(&c->x->body, c->cx->arena, LIMIT_HTTP_ANSWER);
-	buf_add(&c->x->body, text);
+	c->x->fixed = text; /* of the exchange's own arena */
 }
 
 static void
@@ -143,15 +142,6 @@ static const struct {
 	{ "roots/list", "{\"requiredCapabilities\":{\"roots\":{}}}", MCP_CAN_ROOTS },
 };
 
-static unsigned
-needed_for(const struct json *ask, size_t i)
-{
-	str mode = message_text(json_get(ask, STR("params")), STR("mode"));
-
-	return askable[i].can == MCP_CAN_ELICIT && str_eq(mode, STR("url")) ? MCP_CAN_ELICIT_URL
-									    : askable[i].can;
-}
-
 /* Only what the client said it can answer. */
 static struct json *
 answerable(struct mcp_call *c)
@@ -162,7 +152,7 @@ answerable(struct mcp_call *c)
 		for (size_t i = 0; i < sizeof(askable) / sizeof(askable[0]); i++) {
 			if (!str_eq(message_text(ask, STR("method")), str_of(askable[i].method)))
 				continue;
-			if (c->can & needed_for(ask, i))
+			if (c->can & askable[i].can)
 				json_add_member(can, ask->key, json_share(c->cx->arena, ask));
 			else
 				c->data = str_of(askable[i].capability);
@@ -447,7 +437,7 @@ mcp_new(const struct mcp_options *o)
 	m->sessions = sessions_new();
 	m->held = held_new();
 	m->listeners = listeners_new(m);
-	m->answered = answered_new();
+	m->tools = tool_texts_new();
 	return m;
 }
 
@@ -490,9 +480,9 @@ mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
+	tool_texts_free(m->tools);
 	listeners_free(m->listeners);
 	held_free(m->held);
-	answered_free(m->answered);
 	sessions_free(m->sessions);
 	free(m);
 }

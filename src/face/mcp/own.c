@@ -143,5 +143,4 @@ const struct mcp_host mcp_own_host = {
 	.read = own_read,
 	.complete = complete,
 	.fingerprint = fingerprint,
-	.task = own_task,
 };

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of tools: those of the registry that the caller may see, and what one does with a proposal (MCP-2). */
+#include "base/check.h"
+#include "base/scoped.h"
 #include "core/gate/gate.h"
 #include "face/mcp/own.h"
 #include "json/bind.h"
+
+#include <stdlib.h>
 
 /* --- what one does with proposals --- */
 
@@ -128,8 +132,88 @@ write_tool(struct mcp_call *c, const struct tool *t, struct json_out *o)
 	json_out_end(o);
 }
 
+/* --- what is said of each, written once: it is the same for everybody who sees it --- */
+
+struct tool_texts {
+	pthread_mutex_t lock;
+	struct arena arena;
+	bool written;
+	size_t bytes; /* of all of them, with what stands between */
+	str fixed[FIXED];
+	str *tools; /* as the registry counts them */
+};
+
+struct tool_texts *
+tool_texts_new(void)
+{
+	struct tool_texts *t = calloc(1, sizeof(*t));
+
+	CHECK(t != NULL && pthread_mutex_init(&t->lock, NULL) == 0);
+	arena_init(&t->arena, LIMIT_REQUEST_ARENA);
+	return t;
+}
+
+void
+tool_texts_free(struct tool_texts *t)
+{
+	arena_done(&t->arena);
+	CHECK(pthread_mutex_destroy(&t->lock) == 0);
+	free(t);
+}
+
+/* A tool of the registry, or one of our own. */
+static status
+write_text(struct mcp_call *c, struct tool_texts *t, const struct tool *tool, const struct own_fixed *f,
+	str *out)
+{
+	struct json_out o;
+	struct buf b;
+	str text;
+
+	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&o, &b);
+	if (tool)
+		write_tool(c, tool, &o);
+	else
+		write_fixed(c, f, &o);
+	TRY(buf_finish(&b, &text));
+	t->bytes += text.len + 1;
+	*out = arena_str(&t->arena, text);
+	return OK;
+}
+
+static status
+write_texts(struct mcp_call *c, struct tool_texts *t)
+{
+	size_t count = registry_count(c->cx->tools);
+
+	t->tools = arena_alloc(&t->arena, (count + 1) * sizeof(*t->tools));
+	for (size_t i = 0; i < FIXED; i++)
+		TRY(write_text(c, t, NULL, &fixed[i], &t->fixed[i]));
+	for (size_t i = 0; i < count; i++)
+		TRY(write_text(c, t, registry_at(c->cx->tools, i), NULL, &t->tools[i]));
+	t->written = true;
+	return OK;
+}
+
+/* The registry never changes, so neither do they once they are written. */
+static status
+texts_of(struct mcp_call *c, const struct tool_texts **out)
+{
+	struct tool_texts *t = c->mcp->tools;
+	scoped_lock held = lock(&t->lock);
+
+	if (!t->written)
+		TRY(write_texts(c, t));
+	*out = t;
+	return OK;
+}
+
+/* --- a page of it --- */
+
 struct listing {
 	struct mcp_call *call;
+	const struct tool_texts *texts;
 	struct json_out *out; /* NULL: only the fingerprint */
 	size_t from, seen;
 	uint64_t fingerprint;
@@ -156,9 +240,10 @@ list_registry(struct ctx *cx, struct listing *l)
 
 		if (!gate_lists(cx->caller, &snapshot, t))
 			continue;
-		l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
+		if (!l->out)
+			l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
 		if (is_on_page(l))
-			write_tool(l->call, t, l->out);
+			json_out_raw(l->out, NULL, l->texts->tools[i]);
 	}
 	return OK;
 }
@@ -170,7 +255,7 @@ list(struct ctx *cx, void *arg)
 
 	for (size_t i = 0; i < FIXED; i++)
 		if (is_on_page(l))
-			write_fixed(l->call, &fixed[i], l->out);
+			json_out_raw(l->out, NULL, l->texts->fixed[i]);
 	return list_registry(cx, l);
 }
 
@@ -180,6 +265,8 @@ own_tools(struct mcp_call *c, struct json_out *o)
 	struct listing l = { .call = c, .out = o };
 
 	TRY(own_cursor(c, &l.from));
+	TRY(texts_of(c, &l.texts));
+	(void)buf_reserve(o->buf, l.texts->bytes); /* once, and not again and again as it grows */
 	json_out_array(o, "tools");
 	TRY(mcp_enter(c, list, &l));
 	json_out_end(o);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The card of a proposal on a terminal, in the order of AP-6. */
-#include "face/shown/shown.h"
+#include "app/client/client.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "json/canon.h"
 
 #include <inttypes.h>
