@@ -343,7 +343,7 @@ test('MCP-1 the modern era: headers say what the body says, and errors have thei
 	await refused(modern('tools/list', {}, { version: 'v9' }), 400, -32022);
 	await refused(modern('tools/list', {}, { capabilities: 7 }), 400, -32602);
 	await refused(send(request('tools/list'), { headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' } }), 400, -32602);
-	await refused(modern('tasks/get', { taskId: 'x' }, { headers: { 'mcp-name': 'x' } }), 404, -32601);
+	await refused(modern('tasks/get', { taskId: 'x' }, { headers: { 'mcp-name': 'x' } }), 400, -32021);
 	for (const method of ['ping', 'initialize', 'logging/setLevel', 'resources/subscribe', 'none']) await refused(modern(method), 404, -32601);
 	await refused(send({ jsonrpc: '2.0', id: 1, result: {} }, { headers: { 'mcp-protocol-version': '2026-07-28' } }), 400, -32600);
 	await refused(modern('tools/call', { name: 'note_list', arguments: [] }), 200, -32602);

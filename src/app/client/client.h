@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client: what the commands that talk to a running server share: one question, and text as it may be printed.
+ * client: what the commands that talk to a running server share: one question. Text as it may be printed is
+ * face/shown's.
  *
  * What comes from the server is not ours: it goes to a terminal only as shown_* gives it, so that nothing in
  * it moves the cursor, hides, or looks like a line that we wrote. The token is never printed, but by
@@ -10,7 +11,7 @@
 #define APP_CLIENT_CLIENT_H
 
 #include "app/app.h"
-#include "json/json.h"
+#include "face/shown/shown.h"
 
 /* --- ask.c --- */
 
@@ -41,46 +42,6 @@ status client_print_json(struct ctx *cx, const struct client_answer *answer) MUS
 
 /* Prints text of ours with theirs in it. E_TOO_LARGE: it does not fit, and nothing was printed. */
 status client_print(struct ctx *cx, int fd, const struct buf *b) MUST_USE;
-
-/* --- shown.c --- */
-
-/* The member of o, or NULL: o may be NULL or no object. */
-const struct json *part_of(const struct json *o, const char *key);
-
-/* The text that o has under key, or "". Of a missing o, too. */
-str text_of(const struct json *o, const char *key);
-
-/* In one line, visible. */
-str shown_line(struct arena *a, str text);
-
-/* A cell of a table: in one line, and filled up with blanks to width. Longer text stays whole. */
-void shown_cell(struct buf *b, str text, size_t width);
-
-/* Label and text; lines that follow, its own or by the width of the screen, stand behind the label's column.
- */
-void shown_field(struct buf *b, const char *label, str text);
-
-/* Label and text in one line however long it is: for what is copied, such as a token. */
-void shown_whole(struct buf *b, const char *label, str text);
-
-/* The same as shown_field with a mark (such as "> ") in front of each line, and no label. */
-void shown_marked(struct buf *b, const char *mark, str text);
-
-/* The value as one line of JSON, visible. */
-str shown_json(struct ctx *cx, const struct json *value);
-
-/* --- card.c --- */
-
-/* How many votes there are of how many that are needed; approvals as the server gives them, or NULL. */
-str card_votes(struct ctx *cx, const struct json *approvals);
-
-/* What a person decides on, in the order of AP-6; p is the whole proposal as the server gives it. */
-void card_show(struct ctx *cx, struct buf *b, const struct json *p);
-
-/*
- * Is the card of p the one that its viewHash names? Then *out_hash is that hash. E_VIEW
- */
-status card_check(struct ctx *cx, const struct json *p, str *out_hash) MUST_USE;
 
 /* --- the commands --- */
 

@@ -170,6 +170,11 @@ void listeners_stop(struct listeners *l);
 void listeners_free(struct listeners *l);
 status listen_begin(struct mcp_call *c) MUST_USE; /* a GET, or subscriptions/listen */
 
+/* --- waiting.c: tasks whose client has answered our question --- */
+struct answered;
+struct answered *answered_new(void);
+void answered_free(struct answered *a);
+
 /* --- method.c --- */
 struct mcp_method {
 	const char *name;
@@ -190,6 +195,7 @@ struct mcp {
 	struct sessions *sessions;
 	struct held *held;
 	struct listeners *listeners;
+	struct answered *answered;
 	struct tool_texts *tools; /* what our own host says of its tools */
 };
 

@@ -81,7 +81,7 @@ call_tool(struct mcp_call *c, str name, const struct json *input, struct json_ou
 	}
 	TRY(json_parse(c->cx, text, &answer));
 	proposal = json_get(answer, STR("proposal"));
-	return proposal ? own_write_proposal(c, proposal, o)
+	return proposal ? own_hand_out(c, proposal, o)
 			: own_write_value(c, json_get(answer, STR("result")), o);
 }
 
@@ -108,5 +108,7 @@ own_call(struct mcp_call *c, str name, const struct json *input, struct json_out
 {
 	const struct own_fixed *f = own_fixed(name);
 
+	if (c->state.len)
+		return own_resume(c, name, o);
 	return f ? call_fixed(c, f, input, o) : call_tool(c, name, input, o);
 }

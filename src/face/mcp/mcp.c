@@ -142,6 +142,15 @@ static const struct {
 	{ "roots/list", "{\"requiredCapabilities\":{\"roots\":{}}}", MCP_CAN_ROOTS },
 };
 
+static unsigned
+needed_for(const struct json *ask, size_t i)
+{
+	str mode = message_text(json_get(ask, STR("params")), STR("mode"));
+
+	return askable[i].can == MCP_CAN_ELICIT && str_eq(mode, STR("url")) ? MCP_CAN_ELICIT_URL
+									    : askable[i].can;
+}
+
 /* Only what the client said it can answer. */
 static struct json *
 answerable(struct mcp_call *c)
@@ -152,7 +161,7 @@ answerable(struct mcp_call *c)
 		for (size_t i = 0; i < sizeof(askable) / sizeof(askable[0]); i++) {
 			if (!str_eq(message_text(ask, STR("method")), str_of(askable[i].method)))
 				continue;
-			if (c->can & askable[i].can)
+			if (c->can & needed_for(ask, i))
 				json_add_member(can, ask->key, json_share(c->cx->arena, ask));
 			else
 				c->data = str_of(askable[i].capability);
@@ -437,6 +446,7 @@ mcp_new(const struct mcp_options *o)
 	m->sessions = sessions_new();
 	m->held = held_new();
 	m->listeners = listeners_new(m);
+	m->answered = answered_new();
 	m->tools = tool_texts_new();
 	return m;
 }
@@ -483,6 +493,7 @@ mcp_free(struct mcp *m)
 	tool_texts_free(m->tools);
 	listeners_free(m->listeners);
 	held_free(m->held);
+	answered_free(m->answered);
 	sessions_free(m->sessions);
 	free(m);
 }

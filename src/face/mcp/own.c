@@ -143,4 +143,5 @@ const struct mcp_host mcp_own_host = {
 	.read = own_read,
 	.complete = complete,
 	.fingerprint = fingerprint,
+	.task = own_task,
 };

@@ -35,10 +35,22 @@ status own_call(struct mcp_call *c, str name, const struct json *input, struct j
 /* --- results.c: content, structuredContent and isError --- */
 status own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o) MUST_USE;
 status own_write_proposal(struct mcp_call *c, const struct json *proposal, struct json_out *o) MUST_USE;
+/* The same as the end of a call: denied, expired or unknown is an error then. note: said first; may be empty. */
+status
+own_write_outcome(struct mcp_call *c, const struct json *proposal, str note, struct json_out *o) MUST_USE;
 /* {kind, tool, issues} for what the model can repair, {kind, tool, code, …} for what it should know (PA-7). */
 void own_write_refusal(struct mcp_call *c, str name, status s, struct json_out *o);
 
+/* --- waiting.c: a proposal for clients that can wait for it --- */
+/* The result of a call that became this proposal: a task, a question, or the proposal itself. */
+status own_hand_out(struct mcp_call *c, const struct json *proposal, struct json_out *o) MUST_USE;
+/* The call again, with what own_hand_out had it keep: the same proposal, never a second one. */
+status own_resume(struct mcp_call *c, str name, struct json_out *o) MUST_USE;
+status own_task(struct mcp_call *c, enum mcp_task what, str id, const struct json *answers,
+	struct json_out *o) MUST_USE;
+
 /* --- resources.c --- */
+#define OWN_PROPOSALS "countersign://proposals/"
 status own_resources(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_templates(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_read(struct mcp_call *c, str uri, struct json_out *o) MUST_USE;

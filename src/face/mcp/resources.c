@@ -3,8 +3,7 @@
 #include "core/ident/caller.h"
 #include "face/mcp/own.h"
 
-#define PROPOSALS "countersign://proposals/"
-#define AUDIT	  "countersign://audit/"
+#define AUDIT "countersign://audit/"
 
 static struct json *
 string_object(struct mcp_call *c, str key, str value)
@@ -43,7 +42,7 @@ own_resources(struct mcp_call *c, struct json_out *o)
 		str id = message_text(p, STR("proposalId"));
 
 		json_out_object(o, NULL);
-		json_out_str(o, "uri", arena_printf(c->cx->arena, PROPOSALS "%.*s", STR_ARG(id)));
+		json_out_str(o, "uri", arena_printf(c->cx->arena, OWN_PROPOSALS "%.*s", STR_ARG(id)));
 		json_out_str(o, "name", id);
 		json_out_str(o, "title", message_text(p, STR("summary")));
 		json_out_str(o, "mimeType", STR("application/json"));
@@ -70,7 +69,7 @@ templates(struct ctx *cx, void *arg)
 	struct json_out *o = arg;
 
 	(void)cx;
-	write_template(o, STR(PROPOSALS "{id}"), STR("proposal"),
+	write_template(o, STR(OWN_PROPOSALS "{id}"), STR("proposal"),
 		STR("A proposal: its card, its votes, its outcome"));
 	write_template(o, STR(AUDIT "{id}"), STR("audit-entry"), STR("An entry of the audit log"));
 	return OK;
@@ -98,9 +97,9 @@ read_text(struct mcp_call *c, str uri, str *out_text)
 	struct json *input;
 	str slug = { 0 };
 
-	if (str_starts(uri, STR(PROPOSALS)))
+	if (str_starts(uri, STR(OWN_PROPOSALS)))
 		return own_run(c, own_op("proposal_get"),
-			string_object(c, STR("id"), str_skip(uri, sizeof(PROPOSALS) - 1)), out_text);
+			string_object(c, STR("id"), str_skip(uri, sizeof(OWN_PROPOSALS) - 1)), out_text);
 	TRY(mcp_enter(c, find_slug, &slug));
 	if (!str_starts(uri, STR(AUDIT)))
 		return fail(c->cx, E_NOT_FOUND, "there is no such resource");

@@ -4,16 +4,24 @@
  * model can repair or should know is a tool error with its code (PA-7).
  */
 #include "face/mcp/own.h"
+#include "face/shown/shown.h"
 #include "json/bind.h"
 
+/* content, and it stays open */
 static void
-write_text(struct json_out *o, str text)
+begin_text(struct json_out *o, str text)
 {
 	json_out_array(o, "content");
 	json_out_object(o, NULL);
 	json_out_str(o, "type", STR("text"));
 	json_out_str(o, "text", text);
 	json_out_end(o);
+}
+
+static void
+write_text(struct json_out *o, str text)
+{
+	begin_text(o, text);
 	json_out_end(o);
 }
 
@@ -29,49 +37,113 @@ own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o
 	return OK;
 }
 
-/* What a model says to a person about it, whose client shows only text. */
-static str
-describe(struct mcp_call *c, const struct json *p)
-{
-	str id = message_text(p, STR("proposalId")), state = message_text(p, STR("state"));
-	struct buf b;
+/* --- proposals --- */
 
-	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
-	buf_printf(&b, "%.*s\nProposal %.*s is %.*s", STR_ARG(message_text(p, STR("summary"))), STR_ARG(id),
-		STR_ARG(message_text(p, STR("status"))));
-	if (str_eq(state, STR("pending")))
-		buf_printf(&b,
+static bool
+is(const struct json *p, const char *state)
+{
+	return str_eq(message_text(p, STR("state")), str_of(state));
+}
+
+/* What to do next, for a model. */
+static void
+add_advice(struct buf *b, const struct json *p)
+{
+	str id = message_text(p, STR("proposalId"));
+
+	if (is(p, "pending"))
+		buf_printf(b,
 			": nothing has been changed yet. A person decides at\n%.*s\nbefore %.*s. Call "
-			"wait_proposal "
-			"with {\"id\":\"%.*s\"} until it is approved, then apply_proposal with the same.",
+			"wait_proposal with {\"id\":\"%.*s\"} until it is approved, then apply_proposal with "
+			"the same; do not propose it again.",
 			STR_ARG(message_text(p, STR("approveUrl"))),
 			STR_ARG(message_text(p, STR("expiresAt"))), STR_ARG(id));
-	else if (str_eq(state, STR("approved")))
-		buf_printf(&b,
+	else if (is(p, "approved"))
+		buf_printf(b,
 			": nothing has been changed yet. Call apply_proposal with {\"id\":\"%.*s\"} to "
-			"execute it.",
+			"execute "
+			"it.",
 			STR_ARG(id));
+	else if (is(p, "denied") || is(p, "expired") || is(p, "cancelled"))
+		buf_add(b,
+			STR(": nothing has been changed. Do not propose it again unless you are asked to."));
+	else if (is(p, "unknown"))
+		buf_add(b, STR(": whether it has happened is not known. A person settles it; do not try "
+			       "again."));
 	else
-		buf_add(&b, STR("."));
-	return buf_str(&b);
+		buf_add(b, STR("."));
+}
+
+/* What a model says to a person about it, whose client shows only text: with the card while there is something to
+ * decide, and with the result when it is there. */
+static status
+describe(struct mcp_call *c, const struct json *p, str note, str *out)
+{
+	const struct json *result = json_get(p, STR("result"));
+	struct buf b;
+	str text;
+
+	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
+	if (note.len)
+		buf_printf(&b, "%.*s\n", STR_ARG(note));
+	buf_printf(&b, "%.*s\nProposal %.*s is %.*s", STR_ARG(message_text(p, STR("summary"))),
+		STR_ARG(message_text(p, STR("proposalId"))), STR_ARG(message_text(p, STR("status"))));
+	add_advice(&b, p);
+	if (is(p, "pending") && json_get(p, STR("card"))) {
+		buf_add(&b, STR("\n\n"));
+		card_show(c->cx, &b, p);
+	}
+	if (result) {
+		TRY(json_text(c->cx, result, &text));
+		buf_printf(&b, "\n%.*s", STR_ARG(text));
+	}
+	return buf_finish(&b, out);
+}
+
+static void
+add_link(struct mcp_call *c, const struct json *p, struct json_out *o)
+{
+	str id = message_text(p, STR("proposalId"));
+
+	if (str_eq(str_of(c->version), STR("2025-03-26")))
+		return; /* it has no links */
+	json_out_object(o, NULL);
+	json_out_str(o, "type", STR("resource_link"));
+	json_out_str(o, "uri", arena_printf(c->cx->arena, OWN_PROPOSALS "%.*s", STR_ARG(id)));
+	json_out_str(o, "name", id);
+	json_out_str(o, "title", message_text(p, STR("summary")));
+	json_out_str(o, "mimeType", STR("application/json"));
+	json_out_end(o);
+}
+
+static status
+write(struct mcp_call *c, const struct json *p, str note, bool error, struct json_out *o)
+{
+	str text;
+
+	TRY(describe(c, p, note, &text));
+	begin_text(o, text);
+	add_link(c, p, o);
+	json_out_end(o);
+	TRY(json_text(c->cx, p, &text));
+	json_out_raw(o, "structuredContent", text);
+	if (error || is(p, "failed"))
+		json_out_bool(o, "isError", true);
+	return OK;
 }
 
 status
 own_write_proposal(struct mcp_call *c, const struct json *p, struct json_out *o)
 {
-	const struct json *result = json_get(p, STR("result"));
-	str text = describe(c, p), more;
+	return write(c, p, (str){ 0 }, false, o);
+}
 
-	if (result) {
-		TRY(json_text(c->cx, result, &more));
-		text = arena_printf(c->cx->arena, "%.*s\n%.*s", STR_ARG(text), STR_ARG(more));
-	}
-	write_text(o, text);
-	TRY(json_text(c->cx, p, &more));
-	json_out_raw(o, "structuredContent", more);
-	if (str_eq(message_text(p, STR("state")), STR("failed")))
-		json_out_bool(o, "isError", true);
-	return OK;
+status
+own_write_outcome(struct mcp_call *c, const struct json *p, str note, struct json_out *o)
+{
+	bool undone = is(p, "denied") || is(p, "expired") || is(p, "cancelled") || is(p, "unknown");
+
+	return write(c, p, note, undone, o);
 }
 
 /* --- refusals --- */

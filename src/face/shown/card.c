@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The card of a proposal on a terminal, in the order of AP-6. */
-#include "app/client/client.h"
+#include "face/shown/shown.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "json/canon.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of others for a terminal: visible, and never where only our own words stand. */
-#include "app/client/client.h"
+#include "face/shown/shown.h"
 
 #include "core/card/visible.h"
 #include "json/out.h"
