@@ -181,7 +181,7 @@ test('MCP-1 resources, prompts and completion: proposals and audit entries by th
 	assert.ok((await client.listResources()).resources.some((resource) => resource.uri === uri));
 	assert.deepEqual((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate), ['countersign://proposals/{id}', 'countersign://audit/{id}']);
 	assert.equal(JSON.parse((await client.readResource({ uri })).contents[0].text).proposalId, p.proposalId);
-	for (const missing of ['countersign://proposals/none', 'countersign://elsewhere', `countersign://proposals/${'x'.repeat(80)}`]) {
+	for (const missing of ['countersign://proposals/none', 'countersign://docs/none', 'countersign://docs/', 'countersign://elsewhere', `countersign://proposals/${'x'.repeat(80)}`]) {
 		await assert.rejects(client.readResource({ uri: missing }), { code: -32002 });
 		const { error } = (await modern('resources/read', { uri: missing })).json;
 		assert.equal(error.code, -32602);

@@ -7,8 +7,9 @@ import Ajv2020 from 'ajv/dist/2020.js';
 
 import { Shop } from './lib/flags.mjs';
 import { ok, World } from './lib/flow.mjs';
-import { ask, legacy, modern, said } from './lib/mcp-clients.mjs';
+import { ask, legacy, modern, said, shape } from './lib/mcp-clients.mjs';
 import { stories } from './lib/mcp-stories.mjs';
+import { connectLegacy, connectModern } from './lib/stdio.mjs';
 
 let w, boss, agent, shop, clients;
 before(async () => {
@@ -158,7 +159,16 @@ test('MCP-2 what is applied gives what its tool publishes', async () => {
 
 // --- an agent's day ---
 
-for (const [name, story] of Object.entries(stories))
-	test(`MCP-1 MCP-2 both SDKs: ${name}`, async () => {
-		for (const client of clients) await story({ w, boss, client });
+const transports = {
+	'SDK v1': (token) => legacy(w.server.url, token),
+	'SDK v2, modern': (token) => modern(w.server.url, token),
+	'SDK v1 over stdio': async (token) => shape('legacy', await connectLegacy(w.server.url, token)),
+	'SDK v2, modern, over stdio': async (token) => shape('modern', await connectModern(w.server.url, token)),
+};
+
+for (const [name, connect] of Object.entries(transports))
+	test(`MCP-1 MCP-2 ${name}: ${Object.keys(stories).join('; ')}`, async (t) => {
+		const client = await connect(agent.token);
+		for (const [title, story] of Object.entries(stories)) await t.test(title, () => story({ w, boss, connect, client }));
+		await client.close();
 	});

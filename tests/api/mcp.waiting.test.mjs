@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for people over MCP: tasks, URL elicitation, the address in the result; restarts, other servers, two clients at
-// once, rights that change. A client's "accept" is never an approval (MCP-2, PA-8, AP-3).
+// Waiting for people over MCP: tasks, URL elicitation, the address in the result; restarts, other servers, rights that
+// change (mcp.tools.test.mjs has an agent's day). A client's "accept" is never an approval (MCP-2, PA-8, AP-3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { Shop } from './lib/flags.mjs';
 import { ok, World } from './lib/flow.mjs';
 import { ask, legacy, modern, said } from './lib/mcp-clients.mjs';
 import { onPostgres, startServer, until } from './lib/server.mjs';
@@ -188,77 +187,9 @@ test('MCP-2 a legacy client is never left hanging: it has the address in the res
 	await client.close();
 });
 
-// --- others decide, or are quicker ---
+// --- rights change ---
 
-test('PA-3 two clients at once: one applies, the other is told', async () => {
-	const clients = [await legacy(w.server.url, agent.token), await modern(w.server.url, agent.token)];
-	for (let i = 0; i < 4; i++) {
-		const p = (await clients[0].call('note_create', note())).structuredContent;
-		await w.approve(p, boss);
-		const results = await Promise.all(clients.map((client) => client.call('apply_proposal', { id: p.proposalId })));
-		assert.deepEqual(results.map((result) => (result.isError ? said(result).code : result.structuredContent.state)).sort(), ['applied', 'proposal_gone']);
-	}
-	for (const client of clients) await client.close();
-});
-
-test('PA-6 drift and PA-4 expiry are said with their code, to both SDKs', async () => {
-	const shop = await Shop.open(boss, 'drifts');
-	await shop.flag('a', { defaultValue: true });
-	const strong = await w.agentOf(boss, { level: 'maintainer', ratePerMinute: 1000 });
-	for (const connect of [legacy, modern]) {
-		const client = await connect(w.server.url, strong.token);
-		const kill = { envId: shop.staging.id, resourceKey: 'a', diff: {} };
-		const p = (await client.call('propose_kill_flag', kill)).structuredContent;
-		await w.approve(p, boss);
-		await shop.put('flags', 'a', { defaultValue: true, rules: [{ if: { field: 'country', $equals: client.era }, value: false }] });
-		const drifted = await client.call('apply_proposal', { id: p.proposalId });
-		assert.equal(drifted.isError, true);
-		assert.equal(said(drifted).code, 'version_drift');
-		assert.equal(said(drifted).details.liveVersion, said(drifted).details.proposedVersion + 1);
-		const short = await w.propose({ expiresInSeconds: 1 }, strong.ask());
-		const expired = await until(async () => {
-			const { structuredContent } = await client.call('wait_proposal', { id: short.proposalId, timeout: 2 });
-			return structuredContent.state !== 'pending' && structuredContent;
-		}, 'its expiry');
-		assert.equal(expired.state, 'expired');
-		assert.equal(said(await client.call('apply_proposal', { id: short.proposalId })).code, 'proposal_gone');
-		await client.close();
-	}
-});
-
-test('FL-5 what is in use, and what the token may not touch, is a tool error with its code', async () => {
-	const shop = await Shop.open(boss, 'used');
-	await shop.segment('vip');
-	await shop.flag('f');
-	await shop.put('flags', 'f', { defaultValue: false, rules: [{ if: { $segment: 'vip' }, value: true }] });
-	for (const connect of [legacy, modern]) {
-		const client = await connect(w.server.url, agent.token);
-		const used = await client.call('propose_delete_segment', { envId: shop.staging.id, resourceKey: 'vip', diff: {} });
-		assert.deepEqual([used.isError, said(used).code], [true, 'in_use']);
-		await client.close();
-		const narrow = await w.agentOf(boss, { level: 'maintainer', environments: [shop.staging.id] });
-		const there = await connect(w.server.url, narrow.token);
-		const outside = await there.call('propose_kill_flag', { envId: shop.live.id, resourceKey: 'f', diff: {} });
-		assert.deepEqual([outside.isError, said(outside).code], [true, 'scope_denied']);
-		await there.close();
-	}
-});
-
-test('TL-2 TL-9 both SDKs: a blocked tool is unknown, and the budget ends with 429', async () => {
-	for (const connect of [legacy, modern]) {
-		const poor = await w.agentOf(boss, { level: 'maintainer', ratePerMinute: 3 });
-		await ok(w.admin.put(`/api/v1/agents/${poor.id}/tools`, { tools: [{ toolName: 'note.delete', permissionStatus: 'blocked' }] }));
-		const client = await connect(w.server.url, poor.token);
-		assert.ok(!(await client.list()).some(({ name }) => name === 'note_delete'));
-		const wrong = async (name) => client.call(name, { id: 'x' }).then(() => assert.fail('it was there'), (error) => [error.code, error.message.replaceAll(name, 'X')]);
-		assert.deepEqual(await wrong('note_delete'), await wrong('note_absent'));
-		await client.call('note_list');
-		await assert.rejects(client.call('note_list'), (error) => error.code === 429 || /429|60 seconds|budget|rate/i.test(error.message));
-		await client.close();
-	}
-});
-
-test('MCP-1 both SDKs hear that the tools are others, as soon as rights change', async () => {
+test('MCP-1 the SDK hears that the tools are others, as soon as rights change', async () => {
 	const one = await w.agentOf(boss, { level: 'maintainer' });
 	const client = await legacy(w.server.url, one.token);
 	let heard = 0;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources: proposals and audit entries, by the operations that show them. */
+/* Resources: the documentation, and proposals and audit entries by the operations that show them. */
 #include "core/ident/caller.h"
 #include "face/mcp/own.h"
 
+#include "face/docs.h" /* doc_pages, made of docs/ */
+
 #define AUDIT "countersign://audit/"
+#define DOCS  "countersign://docs/"
+#define PAGES (sizeof(doc_pages) / sizeof(doc_pages[0]))
 
 static struct json *
 string_object(struct mcp_call *c, str key, str value)
@@ -27,6 +31,17 @@ pending(struct mcp_call *c, const struct json **out)
 	return OK;
 }
 
+static void
+write_resource(struct json_out *o, str uri, str name, str title, str type)
+{
+	json_out_object(o, NULL);
+	json_out_str(o, "uri", uri);
+	json_out_str(o, "name", name);
+	json_out_str(o, "title", title);
+	json_out_str(o, "mimeType", type);
+	json_out_end(o);
+}
+
 status
 own_resources(struct mcp_call *c, struct json_out *o)
 {
@@ -38,15 +53,14 @@ own_resources(struct mcp_call *c, struct json_out *o)
 		return rpc_fail(c, RPC_PARAMS, 200, "this cursor is not one of ours");
 	TRY(pending(c, &all));
 	json_out_array(o, "resources");
+	for (size_t i = 0; i < PAGES; i++)
+		write_resource(o, arena_printf(c->cx->arena, DOCS "%s", doc_pages[i].name),
+			str_of(doc_pages[i].name), str_of(doc_pages[i].title), STR("text/markdown"));
 	JSON_EACH (p, all) {
 		str id = message_text(p, STR("proposalId"));
 
-		json_out_object(o, NULL);
-		json_out_str(o, "uri", arena_printf(c->cx->arena, OWN_PROPOSALS "%.*s", STR_ARG(id)));
-		json_out_str(o, "name", id);
-		json_out_str(o, "title", message_text(p, STR("summary")));
-		json_out_str(o, "mimeType", STR("application/json"));
-		json_out_end(o);
+		write_resource(o, arena_printf(c->cx->arena, OWN_PROPOSALS "%.*s", STR_ARG(id)), id,
+			message_text(p, STR("summary")), STR("application/json"));
 	}
 	json_out_end(o);
 	return OK;
@@ -92,11 +106,25 @@ find_slug(struct ctx *cx, void *arg)
 }
 
 static status
+read_page(struct mcp_call *c, str name, str *out_text)
+{
+	TRY(mcp_identify(c));
+	for (size_t i = 0; i < PAGES; i++)
+		if (str_eq(name, str_of(doc_pages[i].name))) {
+			*out_text = str_of(doc_pages[i].text);
+			return OK;
+		}
+	return fail(c->cx, E_NOT_FOUND, "there is no such page");
+}
+
+static status
 read_text(struct mcp_call *c, str uri, str *out_text)
 {
 	struct json *input;
 	str slug = { 0 };
 
+	if (str_starts(uri, STR(DOCS)))
+		return read_page(c, str_skip(uri, sizeof(DOCS) - 1), out_text);
 	if (str_starts(uri, STR(OWN_PROPOSALS)))
 		return own_run(c, own_op("proposal_get"),
 			string_object(c, STR("id"), str_skip(uri, sizeof(OWN_PROPOSALS) - 1)), out_text);
@@ -120,7 +148,8 @@ own_read(struct mcp_call *c, str uri, struct json_out *o)
 	json_out_array(o, "contents");
 	json_out_object(o, NULL);
 	json_out_str(o, "uri", uri);
-	json_out_str(o, "mimeType", STR("application/json"));
+	json_out_str(
+		o, "mimeType", str_starts(uri, STR(DOCS)) ? STR("text/markdown") : STR("application/json"));
 	json_out_str(o, "text", text);
 	json_out_end(o);
 	json_out_end(o);
