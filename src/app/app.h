@@ -23,6 +23,7 @@ struct http_server;
 struct live;
 struct mcp;
 struct ofrep;
+struct oauth;
 struct oidc;
 struct recall;
 struct registry;
@@ -48,6 +49,8 @@ struct app {
 	struct feed *feed;	     /* sends events to who follows */
 	struct sweeper *sweeper;     /* ends proposals whose time is over */
 	struct oidc *oidc;	     /* the identity provider, or NULL */
+	struct oauth *oauth;	     /* our own authorization server */
+	bool nameless;		     /* others reach us, and no public-url says by which name */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */
 	struct reservoir *reservoir; /* samples of contexts */

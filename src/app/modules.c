@@ -6,6 +6,7 @@
 #include "core/audit/audit.h"
 #include "core/document.h"
 #include "core/gate/gate.h"
+#include "core/oauth/register.h"
 #include "core/oidc/account.h"
 #include "core/oidc/oidc.h"
 #include "core/proposal/proposal.h"
@@ -67,5 +68,6 @@ const struct tool *const app_tools[] = {
 
 status (*const app_sweeps[])(struct ctx *cx) = {
 	store_sweep,
+	register_sweep,
 	NULL,
 };

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "core/event.h"
 #include "core/gate/tool.h"
+#include "core/oauth/document.h"
 #include "core/oidc/oidc.h"
 #include "core/oidc/provider.h"
 #include "core/proposal/sweeper.h"
@@ -31,6 +32,7 @@
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
 #include "face/mcp/mcp.h"
+#include "face/oauth/oauth.h"
 #include "face/ofrep/ofrep.h"
 #include "face/rest/feed.h"
 #include "face/rest/rest.h"
@@ -223,8 +225,10 @@ listen_on(struct ctx *cx)
 		.tools = app->tools,
 		.events = app->events,
 		.oidc = app->oidc,
+		.oauth = app->oauth,
 		.public_url = c->public_url };
-	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + OFREP_ROUTES + MCP_ROUTES, &routes, &count));
+	TRY(rest_routes(
+		cx, app_ops, PAGE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES, &routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
 	count += PAGE_ROUTES;
@@ -233,6 +237,8 @@ listen_on(struct ctx *cx)
 	count += OFREP_ROUTES;
 	mcp_routes(app->mcp, routes + count);
 	count += MCP_ROUTES;
+	TRY(oauth_routes(cx, &app->nameless, routes + count));
+	count += OAUTH_ROUTES;
 	figures_init(&app->figures, cx->arena, routes, count);
 	return http_server_new(cx, &o, routes, count, &app->server);
 }
@@ -362,15 +368,22 @@ provider(struct ctx *cx, const struct config *c)
 	return c->oidc_issuer.len ? oidc_new(&o) : NULL;
 }
 
+static struct oauth *
+authorization_server(struct ctx *cx, const struct config *c)
+{
+	return oauth_new(&(struct oauth_options){
+		.registrations = c->oauth_registrations,
+		.document_hosts = c->oauth_document_hosts,
+		.ca_file = c->oauth_ca.len ? arena_cstr(cx->arena, c->oauth_ca) : NULL,
+	});
+}
+
 /* By which names may MCP be called? A loopback server's are its own; another's are what public-url says. */
 static struct mcp *
 new_mcp(struct app *app, bool conformance)
 {
-	struct config_address at = config_listen(&app->config);
-
-	return mcp_new(&(struct mcp_options){ .base = &app->base,
-		.conformance = conformance,
-		.any_host = !config_is_loopback(at.host) && !app->config.public_url.len });
+	return mcp_new(&(struct mcp_options){
+		.base = &app->base, .conformance = conformance, .any_host = app->nameless });
 }
 
 /* glibc's own are 128 KiB: an answer that is larger would be mapped, faulted in page by page, and unmapped. */
@@ -390,6 +403,8 @@ serve(struct ctx *cx, bool conformance)
 	set_malloc();
 	TRY(registry_new(cx, app_tools, &app->tools));
 	app->oidc = provider(cx, &app->config);
+	app->oauth = authorization_server(cx, &app->config);
+	app->nameless = !config_is_loopback(config_listen(&app->config).host) && !app->config.public_url.len;
 	app->events = event_hub_new((int)(app->config.workers / 2));
 	app->mcp = new_mcp(app, conformance);
 	s = listen_on(cx);
@@ -398,6 +413,7 @@ serve(struct ctx *cx, bool conformance)
 	ofrep_free(app->ofrep);
 	mcp_free(app->mcp);
 	oidc_free(app->oidc);
+	oauth_free(app->oauth);
 	event_hub_free(app->events);
 	registry_free(app->tools);
 	return s;
@@ -419,6 +435,7 @@ run_serve(struct ctx *cx, const struct cli_call *call)
 	TRY(check_readable(cx, "tls-certificate", cx->app->config.tls_certificate));
 	TRY(check_readable(cx, "tls-key", cx->app->config.tls_key));
 	TRY(check_readable(cx, "oidc-ca", cx->app->config.oidc_ca));
+	TRY(check_readable(cx, "oauth-ca", cx->app->config.oauth_ca));
 	raise_file_limit(&cx->app->config);
 	TRY(store_open(cx, true));
 	s = serve(cx, conformance);

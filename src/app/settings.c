@@ -355,6 +355,39 @@ const struct setting settings[] = {
 		.accepts = "domains separated by commas, such as example.org,example.com",
 		.where = IN_SERVE },
 
+	{ .flag = { "oauth-registrations", "N", "20",
+		  "How many MCP clients one address may register in an hour (OAuth); beyond it the answer is "
+		  "429. "
+		  "Raise "
+		  "it behind a proxy. 0: none registers itself. People decide in any case whom they let "
+		  "in." },
+		.group = "Signing in",
+		.type = SETTING_INT,
+		ROW(oauth_registrations),
+		.min = 0,
+		.max = LIMIT_SETTING_REGISTRATIONS,
+		.where = IN_SERVE },
+	{ .flag = { "oauth-document-hosts", "HOSTS", "",
+		  "Hosts, separated by commas, whose client ID metadata documents may be fetched although "
+		  "they "
+		  "are "
+		  "not at a public address." },
+		.group = "Signing in",
+		ROW(oauth_document_hosts),
+		.check = is_domains,
+		.accepts = "hosts separated by commas, such as intranet.example.org",
+		.where = IN_SERVE },
+	{ .flag = { "oauth-ca", "FILE", "",
+		  "Who may have signed the certificates of client ID metadata documents, PEM. Without it, "
+		  "whom "
+		  "the "
+		  "system trusts." },
+		.group = "Signing in",
+		ROW(oauth_ca),
+		.check = is_any,
+		.accepts = FILE_OR_NOTHING,
+		.where = IN_SERVE },
+
 	{ .flag = { "workers", "N", "8", "Threads that run what needs the database." },
 		.group = "Running",
 		.type = SETTING_INT,

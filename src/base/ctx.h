@@ -20,6 +20,7 @@ struct event_hub;
 struct feed;
 struct keys;
 struct live;
+struct oauth;
 struct oidc;
 struct recall;
 struct registry;
@@ -59,6 +60,7 @@ struct ctx {
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
+	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
 	struct recall *recall;		     /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;	     /* samples of contexts (domain/flag); NULL: none */
@@ -68,6 +70,7 @@ struct ctx {
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
 	str if_match;	     /* If-Match, as it came, or empty */
+	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
 	str request_id;	     /* for the log */
 	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;

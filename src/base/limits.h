@@ -142,10 +142,33 @@
 #define LIMIT_OIDC_SKEW_US   INT64_C(60000000)	 /* how far their clock may be off */
 #define LIMIT_OIDC_CODE	     (4u * KIB)		 /* a code: theirs are up to 2 KiB */
 #define LIMIT_OIDC_SUBJECT   255u		 /* OpenID Connect Core, section 2 */
-#define LIMIT_OIDC_RETURN    1000u		 /* where to go on: it travels in a cookie of 4 KiB */
+#define LIMIT_OIDC_RETURN    2000u		 /* where to go on: it travels in a cookie of 4 KiB */
 #define LIMIT_JWT	     (64u * KIB)	 /* an ID token; those with many groups have a quarter */
 #define LIMIT_RSA_BITS	     8192		 /* a larger key costs more time than it is worth ... */
 #define LIMIT_RSA_LEAST_BITS 2048		 /* ... and a smaller one is worth nothing */
+
+/* --- our own authorization server (OAuth) --- */
+#define LIMIT_OAUTH_URI		512u	    /* a redirect URI, a client's address */
+#define LIMIT_OAUTH_REDIRECTS	10u	    /* of one client: a laptop, a site, an app */
+#define LIMIT_OAUTH_STATE	1000u	    /* what a client wants back; it travels in addresses */
+#define LIMIT_OAUTH_SCOPES	50u	    /* a person reads them all before agreeing */
+#define LIMIT_OAUTH_SCOPE_TEXT	4000u	    /* as a text; LIMIT_HTTP_TARGET has room for twice that */
+#define LIMIT_OAUTH_FORM	(16u * KIB) /* a body of the token endpoint or of a page */
+#define LIMIT_OAUTH_CLIENT_NAME 80u	    /* bytes of a name that are shown: one line on a phone or two */
+#define LIMIT_OAUTH_REGISTER_US                                                                              \
+	INT64_C(3600000000)	       /* the hour in which registrations of an address are counted */
+#define LIMIT_OAUTH_UNUSED	 10000 /* clients that nobody has agreed to yet, of all addresses */
+#define LIMIT_OAUTH_UNUSED_US	 INT64_C(86400000000)	/* a day to agree to a client; then it is forgotten */
+#define LIMIT_OAUTH_FULL_SECONDS 600			/* when it is full, come back after this */
+#define LIMIT_OAUTH_CODE_US	 INT64_C(120000000)	/* a code goes from browser to client to us at once */
+#define LIMIT_OAUTH_ACCESS_US	 INT64_C(3600000000)	/* a stolen access token is worth an hour at most */
+#define LIMIT_OAUTH_REFRESH_US	 INT64_C(2592000000000) /* 30 days without use end a consent ... */
+#define LIMIT_OAUTH_GRANT_US	 INT64_C(7776000000000) /* ... and 90 days in any case, as any token (ID-5) */
+#define LIMIT_OAUTH_DOCUMENT	 (16u * KIB)		/* a client's description of itself */
+#define LIMIT_OAUTH_DOCUMENT_MS	 4000			/* a person waits for it, and so does a worker */
+#define LIMIT_OAUTH_DOCUMENT_US	 INT64_C(300000000) /* kept so long: from the page to the button and beyond */
+#define LIMIT_OAUTH_DOCUMENTS	 64u		    /* kept of different clients */
+#define LIMIT_OAUTH_FETCHES	 2		    /* at once: the other workers have other work */
 
 /* --- tools --- */
 #define LIMIT_EVENT_POLL_US INT64_C(500000)  /* another server's hint may never come */
@@ -237,5 +260,6 @@
 #define LIMIT_SETTING_CONNECTIONS    1000000 /* the kernel's limit of files binds first */
 #define LIMIT_SETTING_DRAIN_SECONDS  3600
 #define LIMIT_SETTING_EVALUATIONS    1000000000
+#define LIMIT_SETTING_REGISTRATIONS  1000000
 
 #endif

@@ -4,7 +4,10 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "http/client/guard.h"
 #include "http/client/transfer.h"
+
+#include <sys/socket.h>
 
 static void
 handle_done(CURL *const *curl)
@@ -138,6 +141,16 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 		SET(curl, CURLOPT_CAINFO, r->ca_file);
 }
 
+/* After the name was looked up, before anything is sent: each address that is tried comes by here. */
+static curl_socket_t
+open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	(void)arg;
+	(void)purpose;
+	return http_guard_public(&to->addr) ? socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol)
+					    : CURL_SOCKET_BAD;
+}
+
 status
 transfer_set_up(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **headers)
 {
@@ -145,6 +158,8 @@ transfer_set_up(struct ctx *cx, CURL *curl, const struct http_client_request *r,
 	set_rules(curl);
 	set_request(cx, curl, r);
 	set_headers(cx, curl, r, headers);
+	if (r->public_only)
+		SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
 	return OK;
 }
 
@@ -182,6 +197,8 @@ transfer_refuse(
 			r->ca_file ? r->ca_file : "the system's file");
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		return fail(cx, E_UNAVAILABLE, "the server's certificate is not trusted: %s", reason);
+	if (r->public_only && code == CURLE_COULDNT_CONNECT)
+		return fail(cx, E_UNAVAILABLE, "it cannot be reached at a public address");
 	if (!was_sent(curl))
 		return fail(cx, E_UNAVAILABLE, "%s", reason);
 	if (strcmp(r->method, "GET") == 0)

@@ -30,6 +30,7 @@ struct http_client_request {
 	const char *ca_file; /* PEM: who may sign certificates; NULL: whom the system trusts */
 	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
 	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */
+	bool public_only; /* a stranger chose the URL: it must lead to a public address (http/client/guard) */
 };
 
 struct http_client_answer {

@@ -101,6 +101,7 @@ struct http_route {
 		*path; /* "/api/v1/notes/{id}"; a segment is literal or {name}; "/files/{*}" takes the rest */
 	enum http_where where;
 	bool takes_body; /* false: a body is refused (400); true: application/json, at most body_max */
+	bool takes_form; /* with takes_body: application/x-www-form-urlencoded instead */
 	size_t body_max; /* 0: LIMIT_HTTP_BODY */
 	http_handler *handler;
 	http_peek *peek; /* of what a worker handles; NULL: it goes there at once */
@@ -117,6 +118,9 @@ bool http_query(const struct http_exchange *x, str name, str *out_value);
 /* Walks the query: *at starts at 0; false at the end. E.g. to refuse unknown names. Values decoded; a bad
  * escape gives ok=false. */
 bool http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *out_value, bool *out_ok);
+
+/* The same for any text of that form (a body), decoded into the arena. */
+bool http_form_next(struct arena *a, str form, size_t *at, str *out_name, str *out_value, bool *out_ok);
 
 /*
  * Adds a header to the answer. name and value have no control characters (a bug otherwise).

@@ -25,9 +25,9 @@ http_header(const struct http_exchange *x, str name)
 }
 
 bool
-http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *out_value, bool *out_ok)
+http_form_next(struct arena *a, str form, size_t *at, str *out_name, str *out_value, bool *out_ok)
 {
-	str rest = str_skip(x->req.query, *at), pair, name, value = { 0 };
+	str rest = str_skip(form, *at), pair, name, value = { 0 };
 	bool ok;
 
 	while (str_starts(rest, STR("&"))) {
@@ -40,12 +40,18 @@ http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *o
 	*at += pair.len;
 	if (!str_cut(pair, '=', &name, &value))
 		name = pair;
-	ok = http_percent_decode(x->cx->arena, name, true, &name);
-	ok = http_percent_decode(x->cx->arena, value, true, &value) && ok;
+	ok = http_percent_decode(a, name, true, &name);
+	ok = http_percent_decode(a, value, true, &value) && ok;
 	*out_name = name;
 	*out_value = value;
 	*out_ok = ok;
 	return true;
+}
+
+bool
+http_query_next(const struct http_exchange *x, size_t *at, str *out_name, str *out_value, bool *out_ok)
+{
+	return http_form_next(x->cx->arena, x->req.query, at, out_name, out_value, out_ok);
 }
 
 bool

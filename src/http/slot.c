@@ -136,16 +136,16 @@ http_slot_route(struct http_slot *slot)
 	return OK;
 }
 
-/* application/json, with no parameter but charset=utf-8 */
+/* With no parameter but charset=utf-8. */
 static bool
-is_json(str type)
+is_type(str type, str wanted)
 {
 	str name, parameter;
 
 	if (!str_cut(type, ';', &name, &parameter))
-		return str_eq_nocase(type, STR("application/json"));
+		return str_eq_nocase(type, wanted);
 	parameter = str_trim(parameter);
-	return str_eq_nocase(str_trim(name), STR("application/json")) &&
+	return str_eq_nocase(str_trim(name), wanted) &&
 	       (str_eq_nocase(parameter, STR("charset=utf-8")) ||
 		       str_eq_nocase(parameter, STR("charset=\"utf-8\"")));
 }
@@ -154,14 +154,16 @@ status
 http_slot_check_body(struct http_slot *slot)
 {
 	const struct http_route *r = slot->x.route;
+	str wanted;
 
 	if (!slot->parse.has_body)
 		return OK;
 	if (!r->takes_body)
 		return fail(&slot->cx, E_BAD_REQUEST, "%s %s takes no body", http_method_name(r->method),
 			r->path);
-	if (!is_json(http_header(&slot->x, STR("Content-Type"))))
-		return fail(&slot->cx, E_MEDIA_TYPE, "the body must be application/json");
+	wanted = r->takes_form ? STR("application/x-www-form-urlencoded") : STR("application/json");
+	if (!is_type(http_header(&slot->x, STR("Content-Type")), wanted))
+		return fail(&slot->cx, E_MEDIA_TYPE, "the body must be %.*s", STR_ARG(wanted));
 	return http_parse_body(&slot->parse, r->body_max ? r->body_max : LIMIT_HTTP_BODY);
 }
 

@@ -265,7 +265,7 @@ test('MCP-1 without a valid token there is nothing here, whatever is asked', asy
 	for (const token of [null, 'cs_wrong', 'x']) {
 		for (const answer of [await send(initialize(), { token }), await modern('server/discover', {}, { token }), await modern('none', {}, { token }), await modern('tasks/get', {}, { token, headers: { 'mcp-name': '' } }), await modern('tools/call', { name: 'note_list' }, { token }), await modern('tools/list', {}, { token }), await modern('resources/read', { uri: 'countersign://proposals/x' }, { token })]) {
 			assert.equal(answer.status, 401, answer.text);
-			assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+			assert.match(answer.headers.get('www-authenticate'), /^Bearer .*resource_metadata="/);
 		}
 		assert.equal((await send(undefined, { token, method: 'GET', headers: { 'mcp-session-id': 'x' } })).status, 401);
 	}

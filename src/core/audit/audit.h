@@ -27,6 +27,7 @@
 	X(ROLE_CHANGED, "role.changed")                                                                      \
 	X(ROLE_DELETED, "role.deleted")                                                                      \
 	X(TEAM_CHANGED, "team.changed")                                                                      \
+	X(GRANT_GIVEN, "grant.given")                                                                        \
 	X(TOKEN_MINTED, "token.minted")                                                                      \
 	X(TOKEN_RENEWED, "token.renewed")                                                                    \
 	X(TOKEN_REVOKED, "token.revoked")                                                                    \

@@ -7,6 +7,7 @@
 #include "base/hash/sha256.h"
 #include "core/event.h"
 #include "core/id.h"
+#include "core/oauth/scope.h"
 #include "db/db.h"
 #include "json/canon.h"
 
@@ -114,6 +115,7 @@ gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t, bool p
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s", t->name);
 	if (!t->propose_rule)
 		return s;
+	scope_step_up(cx, c, (const char *const[]){ t->propose_rule, NULL }); /* less is enough */
 	return fail(cx, s, "%.*s; with %s you could propose it (proposal_create)",
 		STR_ARG(ctx_message(cx, s)), t->propose_rule);
 }

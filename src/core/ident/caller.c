@@ -8,6 +8,7 @@
 #include "core/ident/cidr.h"
 #include "core/ident/recall.h"
 #include "core/ident/secret.h"
+#include "core/oauth/scope.h"
 #include "db/db.h"
 #include "json/json.h"
 
@@ -149,7 +150,7 @@ struct token_row {
 	bool approval_required, auto_mode;
 	str cidrs;
 	int64_t vote_until, expires_at, revoked_at;
-	str settings;
+	str audience, settings;
 	int64_t policy_version;
 	str role_level, role_rules;
 };
@@ -176,6 +177,7 @@ static const struct field token_row[] = {
 	FIELD_INT(struct token_row, vote_until),
 	FIELD_INT(struct token_row, expires_at),
 	FIELD_INT(struct token_row, revoked_at),
+	FIELD_TEXT(struct token_row, audience),
 	FIELD_TEXT(struct token_row, settings),
 	FIELD_INT(struct token_row, policy_version),
 	FIELD_TEXT(struct token_row, role_level),
@@ -203,6 +205,7 @@ read_token(struct ctx *cx, const struct token_row *rows, size_t count, struct ca
 		.principal_id = t.principal_id,
 		.name = t.name,
 		.token_id = t.token_id,
+		.audience = t.audience,
 		.delegator_id = t.delegator_id,
 		.via_token = true,
 		.delegated = true,
@@ -246,6 +249,19 @@ read_good_token(struct ctx *cx, const struct token_row *rows, size_t count, str 
 	return OK;
 }
 
+/* No token of a consent opens another door than the one it was given for (RFC 8707). */
+static status
+check_audience(struct ctx *cx, const struct credential *c, str audience)
+{
+	if (!audience.len || str_eq(audience, c->audience))
+		return OK;
+	if (c->audience.len)
+		return stranger(cx);
+	fail_describe(cx, E_FORBIDDEN, "Forbidden: this token is for %.*s only", STR_ARG(audience));
+	fail_details(cx, STR("{\"reason\":\"wrong_audience\"}"));
+	return E_FORBIDDEN;
+}
+
 static status
 by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 {
@@ -257,6 +273,7 @@ by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
 		TEXT(secret_hash(cx->arena, c->bearer))));
 	TRY(read_good_token(cx, rows, count, c->peer, out));
+	TRY(check_audience(cx, c, out->audience));
 	out->transport = c->transport;
 	return OK;
 }
@@ -510,6 +527,8 @@ caller_require_in(
 			continue;
 		buf_printf(&missing, "%s%s", missing.len ? ", " : "", needed[i]);
 	}
+	if (missing.len)
+		scope_step_up(cx, c, needed);
 	if (missing.len)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s (missing permission: %.*s)", what,
 			STR_ARG(buf_str(&missing)));

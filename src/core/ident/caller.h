@@ -25,6 +25,7 @@ struct credential {
 	str csrf;	       /* the header that goes with a session */
 	str flow;	       /* the cookie of a sign-in that is on its way (core/oidc) */
 	str peer;	       /* the client's address, for CIDR lists */
+	str audience;	       /* which resource of OAuth is being asked; empty: none (core/oauth) */
 	const char *transport; /* "rest", "mcp", "chat", "cli" */
 	bool same_origin;      /* Sec-Fetch-Site or Origin says so */
 	bool safe_method;      /* GET or HEAD: needs no CSRF token */
@@ -47,6 +48,7 @@ struct caller {
 	enum principal_kind kind;
 	str principal_id, name;
 	str token_id;		/* empty: a session */
+	str audience;		/* a consent's token: the one resource it is for; empty: any of ours */
 	str session_id;		/* empty: a token */
 	str delegator_id;	/* the person an agent acts for; empty for people */
 	struct rules rules;	/* the token's, or the person's */
@@ -76,6 +78,7 @@ status caller_present(struct ctx *cx, const struct credential *c) MUST_USE;
  * delegator.
  *
  * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
+ * E_FORBIDDEN        a token for another resource (details: reason wrong_audience)
  */
 status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
 

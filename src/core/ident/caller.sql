@@ -27,7 +27,7 @@ SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM ses
 -- name: caller_token
 SELECT t.org_id, o.slug, t.token_id, t.principal_id, p.kind, p.name, p.disabled_at, t.delegator_id, d.disabled_at,
 	t.level, t.rules, t.environments, t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
-	t.vote_until, t.expires_at, t.revoked_at, o.settings, o.policy_version, r.level, r.rules
+	t.vote_until, t.expires_at, t.revoked_at, t.audience, o.settings, o.policy_version, r.level, r.rules
 FROM token t
 JOIN org o ON o.org_id = t.org_id
 JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id
@@ -39,7 +39,7 @@ WHERE t.hash = $1
 -- name: caller_again
 SELECT t.org_id, o.slug, t.token_id, t.principal_id, p.kind, p.name, p.disabled_at, t.delegator_id, d.disabled_at,
 	t.level, t.rules, t.environments, t.keys, t.verbs, t.production_verbs, t.rate_per_minute, t.approval_required, t.auto_mode, t.cidrs,
-	t.vote_until, t.expires_at, t.revoked_at, o.settings, o.policy_version, r.level, r.rules
+	t.vote_until, t.expires_at, t.revoked_at, t.audience, o.settings, o.policy_version, r.level, r.rules
 FROM token t
 JOIN org o ON o.org_id = t.org_id
 JOIN principal p ON p.org_id = t.org_id AND p.principal_id = t.principal_id

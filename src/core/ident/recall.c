@@ -194,7 +194,8 @@ recall_keep(struct recall *r, struct recall_mark m, const struct credential *c, 
 {
 	struct kept *k;
 
-	if (!caller->via_token || !c->bearer.len)
+	if (!caller->via_token || !c->bearer.len ||
+		caller->audience.len) /* that one is not good everywhere */
 		return;
 	k = new_kept(caller);
 	k->at_us = m.at_us;

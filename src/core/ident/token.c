@@ -66,8 +66,25 @@ token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct to
 		TEXT(environments), TEXT(keys), INT(t->verbs), INT(t->production_verbs),
 		INT(t->rate_per_minute ? t->rate_per_minute : TOKEN_RATE), INT(t->approval_required),
 		INT(t->auto_mode), TEXT(cidrs), t->vote_us ? INT(now_us + t->vote_us) : NIL, INT(ttl_us),
-		INT(minted.expires_at), INT(now_us)));
+		INT(minted.expires_at), INT(now_us), TEXT(t->audience), TEXT(t->client_id)));
 	*out = minted;
+	return OK;
+}
+
+status
+token_rotate(struct ctx *cx, str org_id, str token_id, int64_t expires_at, struct token_minted *out)
+{
+	struct token_minted m = { .token_id = token_id,
+		.secret = secret_new(cx->arena, SECRET_KIND_AGENT),
+		.expires_at = expires_at };
+	int64_t count;
+
+	m.hint = secret_hint(cx->arena, m.secret);
+	TRY(db_run_count(cx, SQL_TOKEN_ROTATE, &count, TEXT(org_id), TEXT(token_id),
+		TEXT(secret_hash(cx->arena, m.secret)), TEXT(m.hint), INT(expires_at)));
+	if (count == 0)
+		return fail(cx, E_NOT_FOUND, "there is no live token with this id");
+	*out = m;
 	return OK;
 }
 
@@ -100,5 +117,6 @@ token_revoke_person(struct ctx *cx, str org_id, str person_id)
 
 	TRY(tx_now_us(cx, &now_us));
 	TRY(db_run(cx, SQL_TOKEN_REVOKE_PERSON, TEXT(org_id), TEXT(person_id), INT(now_us)));
+	TRY(db_run(cx, SQL_TOKEN_REVOKE_GRANTS, TEXT(org_id), TEXT(person_id), INT(now_us)));
 	return token_end_sessions(cx, org_id, person_id);
 }

@@ -31,6 +31,8 @@ struct token_new {
 	str principal_id; /* whose actions these will be */
 	str delegator_id; /* empty for a personal token */
 	str parent_id;	  /* the token it is minted with; empty: a session, or init */
+	str audience;	  /* the one resource it is for, and the client of OAuth that has it; or empty */
+	str client_id;
 	enum level level; /* a template, or LEVEL_NONE with rules */
 	const str *rules;
 	size_t rule_count;
@@ -54,6 +56,10 @@ extern const struct op token_ops[];
 /* Inside tx_run: stores it. No rights are looked at: that is the caller's business (token_ops). */
 status token_mint(struct ctx *cx, str org_id, enum principal_kind kind, const struct token_new *t,
 	struct token_minted *out) MUST_USE;
+
+/* Inside tx_run: another secret for a live token, which lives until then. The old one ends. E_NOT_FOUND */
+status
+token_rotate(struct ctx *cx, str org_id, str token_id, int64_t expires_at, struct token_minted *out) MUST_USE;
 
 /* Inside tx_run: revokes the token and everything minted from it; *out_count says how many. E_NOT_FOUND */
 status token_revoke(struct ctx *cx, str org_id, str token_id, int64_t *out_count) MUST_USE;

@@ -17,6 +17,7 @@ struct row {
 	bool approval_required, auto_mode;
 	str cidrs;
 	int64_t vote_until, ttl_us, expires_at, revoked_at, created_at;
+	str audience, client_id;
 };
 static const struct field row[] = {
 	FIELD_TEXT(struct row, id),
@@ -41,13 +42,15 @@ static const struct field row[] = {
 	FIELD_INT(struct row, expires_at),
 	FIELD_INT(struct row, revoked_at),
 	FIELD_INT(struct row, created_at),
+	FIELD_TEXT(struct row, audience),
+	FIELD_TEXT(struct row, client_id),
 	FIELD_END,
 };
 
 /* The answer of mint and renew; items of the list have the same members, but never `token`. */
 struct token_out {
 	str token, id, name, hint, principal_id, principal_kind, principal_name, delegator_id, level, mode,
-		vote_until, expires_at, revoked_at, created_at;
+		vote_until, expires_at, revoked_at, created_at, audience, client_id;
 	struct json *rules, *environments, *keys, *actions, *production_actions, *cidrs, *warnings;
 	int64_t rate_per_minute;
 	bool approval_required;
@@ -77,6 +80,8 @@ static const struct field token_out[] = {
 	FIELD_TEXT(struct token_out, expires_at, .need = true, .doc = "When it ends."),
 	FIELD_TEXT(struct token_out, revoked_at, .doc = "When it was revoked."),
 	FIELD_TEXT(struct token_out, created_at, .need = true, .doc = "When it was minted."),
+	FIELD_TEXT(struct token_out, audience, .doc = "The one address it is good at (OAuth)."),
+	FIELD_TEXT(struct token_out, client_id, .doc = "The OAuth client that has it."),
 	FIELD_END,
 };
 
@@ -126,6 +131,10 @@ write_token(struct json_out *o, const void *item)
 	json_out_time(o, "expiresAt", t->expires_at);
 	write_time(o, "revokedAt", t->revoked_at);
 	json_out_time(o, "createdAt", t->created_at);
+	if (t->audience.len) {
+		json_out_str(o, "audience", t->audience);
+		json_out_str(o, "clientId", t->client_id);
+	}
 }
 
 /* --- whose it is --- */
@@ -296,6 +305,8 @@ run_renew(struct ctx *cx, const void *in, struct json_out *out)
 		return fail(cx, E_FORBIDDEN, "only people renew tokens");
 	if (t.revoked_at || t.expires_at <= now_us)
 		return fail(cx, E_CONFLICT, "this token has ended; mint a new one");
+	if (t.audience.len)
+		return fail(cx, E_CONFLICT, "its client refreshes this token; nobody else renews it");
 	if (t.vote_until)
 		return fail(cx, E_CONFLICT, "a token that may vote is not renewed; mint a new one");
 	ttl_us = r->ttl_seconds ? r->ttl_seconds * 1000000 : t.ttl_us;

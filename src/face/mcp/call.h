@@ -125,6 +125,10 @@ status header_check_accept(struct mcp_call *c) MUST_USE; /* 406 */
 status header_check_modern(struct mcp_call *c) MUST_USE; /* the ladder of the modern era */
 bool header_accepts_stream(const struct mcp_call *c);
 
+/* --- challenge.c: what a client should do that was refused for its token (RFC 6750, RFC 9728) --- */
+bool challenge_steps_up(const struct mcp_call *c, status s); /* would more scope help? */
+void challenge_add(struct mcp_call *c, status s);
+
 /* --- session.c --- */
 extern const char *const session_versions[]; /* newest first, ended by NULL */
 str session_new(struct mcp_call *c, size_t version);

@@ -11,7 +11,8 @@
 static bool
 is_fault(const struct mcp_call *c, status s)
 {
-	return c->code || s == E_UNAUTHENTICATED || s == E_RATE_LIMITED || status_info(s)->http >= 500;
+	return c->code || challenge_steps_up(c, s) || s == E_UNAUTHENTICATED || s == E_RATE_LIMITED ||
+	       status_info(s)->http >= 500;
 }
 
 struct hiding {

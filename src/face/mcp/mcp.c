@@ -28,6 +28,7 @@ credential_of(const struct http_exchange *x)
 
 	*c = (struct credential){ .bearer = bearer(http_header(x, STR("Authorization"))),
 		.peer = x->req.peer,
+		.audience = arena_printf(x->cx->arena, "%.*s/mcp", STR_ARG(x->cx->public_url)),
 		.transport = "mcp" };
 	return c;
 }
@@ -113,12 +114,14 @@ add_headers(struct mcp_call *c)
 static void
 refuse(struct mcp_call *c, status s)
 {
-	str text = message_error(c, s);
+	str text;
 
+	if (challenge_steps_up(c, s))
+		c->http = 403;
+	text = message_error(c, s);
 	if (c->cx->error.code != s)
 		c->cx->error = (struct error){ .code = s }; /* for the log */
-	if (s == E_UNAUTHENTICATED && c->x)
-		http_add_header(c->x, STR("WWW-Authenticate"), STR("Bearer"));
+	challenge_add(c, s);
 	if ((s == E_UNAVAILABLE || s == E_BUSY) && c->x)
 		http_add_header(c->x, STR("Retry-After"), STR("1"));
 	add_headers(c);
@@ -287,11 +290,11 @@ begin(struct mcp_call *c)
 	struct ctx *cx = c->cx;
 
 	TRY(header_check_host(c));
-	cx->credential = credential_of(c->x);
-	cx->idempotency_key = http_header(c->x, STR("Idempotency-Key"));
 	if (!cx->public_url.len) /* Host has been looked at */
 		cx->public_url = arena_printf(cx->arena, "%s://%.*s", c->x->req.tls ? "https" : "http",
 			STR_ARG(http_header(c->x, STR("Host"))));
+	cx->credential = credential_of(c->x);
+	cx->idempotency_key = http_header(c->x, STR("Idempotency-Key"));
 	return c->mcp->host->open ? OK : caller_present(cx, cx->credential);
 }
 

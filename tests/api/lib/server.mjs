@@ -204,7 +204,7 @@ export async function behindTheBack(server, sql) {
 	await server.stop({ keep: true });
 	const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()';
 	await promisify(execFile)('python3', ['-c', script, path.join(database.dir, 'countersign.db'), sql]);
-	const again = await startServer({ database });
+	const again = await startServer({ ...server.options, database });
 	return Object.assign(again, { first, database });
 }
 
@@ -221,7 +221,7 @@ export async function startServer({ args = [], env, listen = '127.0.0.1:0', data
 	const own = database ?? (await freshDatabase());
 	const child = spawn(program, ['serve', '--listen', listen, ...own.flags, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 	letGo(child);
-	const server = new Server(child, database ? { drop: async () => {} } : own);
+	const server = Object.assign(new Server(child, database ? { drop: async () => {} } : own), { options: { args, env } });
 	try {
 		await server.ready();
 	} catch (error) {

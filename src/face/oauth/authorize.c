@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The authorization endpoint: somebody signs in, reads, and agrees or not.
+ *
+ *	GET  /oauth/authorize?...   no session: sign in; else what is asked for, as a page
+ *	POST /oauth/sign-in?...     a session, and back
+ *	POST /oauth/authorize?...   the decision: a code, or a refusal, to where the client wants it
+ *
+ * Nobody's request is looked at before they have signed in: a stranger learns nothing and makes us fetch nothing. The
+ * request stays in the address; it is checked again in full when the decision comes. What is wrong before the redirect
+ * URI is known to be the client's is a page; afterwards the client hears of it.
+ */
+#include "base/clock.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "core/ident/session.h"
+#include "core/oauth/pkce.h"
+#include "core/oauth/scope.h"
+#include "core/oidc/provider.h"
+#include "face/oauth/endpoints.h"
+#include "face/oauth/page.h"
+#include "face/oauth/site.h"
+#include "face/rest/credential.h"
+#include "json/bind.h"
+
+struct ask {
+	str response_type, client_id, redirect_uri, scope, state, challenge, method, resource;
+	/* found out */
+	str base;
+	struct client client;
+	struct rules rules;
+	const char *error; /* for the client; NULL: none */
+};
+static const struct site_param ask_params[] = {
+	{ "response_type", offsetof(struct ask, response_type) },
+	{ "client_id", offsetof(struct ask, client_id) },
+	{ "redirect_uri", offsetof(struct ask, redirect_uri) },
+	{ "scope", offsetof(struct ask, scope) },
+	{ "state", offsetof(struct ask, state) },
+	{ "code_challenge", offsetof(struct ask, challenge) },
+	{ "code_challenge_method", offsetof(struct ask, method) },
+	{ "resource", offsetof(struct ask, resource) },
+	{ 0 },
+};
+
+/* --- what is asked --- */
+
+/* What the client hears: the code of RFC 6749, and our sentence. */
+static status
+tell(struct ctx *cx, struct ask *a, const char *code, const char *sentence)
+{
+	a->error = code;
+	return fail(cx, E_INVALID, "%s", sentence);
+}
+
+/* Where the answer goes is known: E_INVALID with a->error is for the client. */
+static status
+check_rest(struct ctx *cx, struct ask *a)
+{
+	if (!str_eq(a->response_type, STR("code")))
+		return tell(cx, a, "unsupported_response_type", "response_type must be code");
+	if (!pkce_challenge_valid(a->challenge) || !str_eq(a->method, STR("S256")))
+		return tell(cx, a, "invalid_request",
+			"PKCE with S256 is needed: code_challenge, code_challenge_method");
+	if (a->resource.len && !str_eq(a->resource, site_resource(cx->arena, a->base)))
+		return tell(cx, a, "invalid_target", "this server lets into its own resource only");
+	if (scope_read(cx, a->scope, &a->rules) != OK) {
+		a->error = "invalid_scope";
+		return E_INVALID;
+	}
+	return OK;
+}
+
+static status
+read_ask(struct http_exchange *x, const bool *nameless, struct ask *a)
+{
+	struct ctx *cx = x->cx;
+
+	TRY(site_base(x, nameless, &a->base));
+	TRY(site_params(cx, x->req.query, ask_params, a));
+	if (!a->client_id.len || !a->redirect_uri.len)
+		return fail(cx, E_INVALID, "client_id and redirect_uri are needed");
+	if (a->state.len > LIMIT_OAUTH_STATE)
+		return fail(cx, E_INVALID, "state is longer than %u bytes", LIMIT_OAUTH_STATE);
+	TRY(client_find(cx, a->client_id, &a->client));
+	if (!client_redirects_to(&a->client, a->redirect_uri))
+		return fail(cx, E_INVALID, "the application has not registered this redirect_uri");
+	return check_rest(cx, a);
+}
+
+/* --- where it goes on --- */
+
+static void
+go_to(struct http_exchange *x, str where)
+{
+	x->status = 303;
+	x->content_type = "text/plain; charset=utf-8";
+	http_add_header(x, STR("Location"), where);
+	buf_init(&x->body, x->cx->arena, LIMIT_HTTP_ANSWER);
+	buf_add(&x->body, STR("Go on where Location says.\n"));
+}
+
+static void
+add_headers(struct http_exchange *x)
+{
+	for (size_t i = 0; i < x->cx->header_count; i++)
+		http_add_header(x, str_of(x->cx->headers[i].name), x->cx->headers[i].value);
+}
+
+/* Back to the client, whose redirect URI has been checked: either a code, or an error. */
+static void
+answer(struct http_exchange *x, const struct ask *a, str code, const char *error, str sentence)
+{
+	bool has_query = str_find(a->redirect_uri, '?') < a->redirect_uri.len;
+	struct buf query;
+
+	buf_init(&query, x->cx->arena, LIMIT_HTTP_HEAD);
+	if (code.len)
+		form_add(&query, "code", code);
+	if (error)
+		form_add(&query, "error", str_of(error));
+	if (error && sentence.len)
+		form_add(&query, "error_description", sentence);
+	if (a->state.len)
+		form_add(&query, "state", a->state);
+	form_add(&query, "iss", a->base);
+	go_to(x, arena_printf(x->cx->arena, "%.*s%s%.*s", STR_ARG(a->redirect_uri), has_query ? "&" : "?",
+			 STR_ARG(buf_str(&query))));
+}
+
+static void
+refuse(struct http_exchange *x, const struct ask *a, status s)
+{
+	if (a->error)
+		answer(x, a, (str){ 0 }, a->error, ctx_message(x->cx, s));
+	else
+		page_problem(x, s);
+}
+
+/* --- the page --- */
+
+/* Only a session: nobody agrees with a token. */
+static struct credential *
+person(const struct http_exchange *x)
+{
+	struct credential *c = ARENA_NEW(x->cx->arena, struct credential);
+
+	*c = *credential_of(x);
+	c->bearer = (str){ 0 };
+	c->transport = "oauth";
+	return c;
+}
+
+/* From elsewhere a browser does not send our cookie, so that none has come says nothing yet. */
+static bool
+came_from_elsewhere(const struct http_exchange *x)
+{
+	str site = http_header(x, STR("Sec-Fetch-Site"));
+
+	return str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
+}
+
+static status
+nothing(struct ctx *cx, void *arg)
+{
+	(void)cx;
+	(void)arg;
+	return OK;
+}
+
+struct view {
+	struct ask *ask;
+	struct page_consent *page;
+};
+
+static status
+look(struct ctx *cx, void *arg)
+{
+	struct view *v = arg;
+
+	v->page->scope = v->ask->rules;
+	scope_keep(cx->arena, cx->caller, &v->page->scope);
+	return grant_person(cx, &v->page->person);
+}
+
+static status
+check_scope(struct ctx *cx, struct ask *a, const struct rules *kept)
+{
+	if (kept->level == LEVEL_NONE && !kept->count)
+		return tell(cx, a, "invalid_scope", "you hold none of what the application asks for");
+	return OK;
+}
+
+static status
+show(struct http_exchange *x, const bool *nameless, struct ask *a)
+{
+	struct page_consent page = { .client = &a->client, .query = x->req.query };
+	struct view v = { a, &page };
+
+	TRY(read_ask(x, nameless, a));
+	TRY(op_read(x->cx, look, &v));
+	TRY(check_scope(x->cx, a, &page.scope));
+	page.redirect_uri = a->redirect_uri;
+	page.csrf = session_csrf(x->cx->arena, x->cx->credential->session);
+	page_consent(x, &page);
+	return OK;
+}
+
+void
+oauth_authorize(struct http_exchange *x, void *arg)
+{
+	struct ask a = { 0 };
+	status s;
+
+	x->cx->credential = person(x);
+	if (!x->cx->credential->session.len && came_from_elsewhere(x)) {
+		page_again(x);
+		return;
+	}
+	s = op_read(x->cx, nothing, NULL);
+	if (s == OK)
+		s = show(x, arg, &a);
+	if (s == E_UNAUTHENTICATED)
+		page_sign_in(x, 200, x->req.query, (str){ 0 });
+	else if (s != OK)
+		refuse(x, &a, s);
+}
+
+/* --- the decision --- */
+
+struct decision {
+	str csrf, decision;
+};
+static const struct site_param decision_params[] = {
+	{ "csrf", offsetof(struct decision, csrf) },
+	{ "decision", offsetof(struct decision, decision) },
+	{ 0 },
+};
+
+struct consent {
+	struct ask *ask;
+	bool allow;
+	str *code;
+};
+
+static status
+run_consent(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct consent *c = in;
+	struct ask *a = c->ask;
+	struct grant_wish w = { .client_id = a->client_id,
+		.client_name = a->client.name,
+		.redirect_uri = a->redirect_uri,
+		.resource = site_resource(cx->arena, a->base),
+		.scope = a->rules,
+		.challenge = a->challenge };
+
+	(void)out;
+	if (!c->allow)
+		return OK;
+	scope_keep(cx->arena, cx->caller, &w.scope);
+	TRY(check_scope(cx, a, &w.scope));
+	return grant_give(cx, &w, c->code);
+}
+
+/* By the one way in: locks, who it is, whether the page is ours. It is no operation of the API. */
+static const struct op consent_op = { .name = "oauth_consent",
+	.rule = RULE_ANYBODY,
+	.effect = OP_MUTATE,
+	.tx = OP_TX_RIGHTS,
+	.run = run_consent };
+
+static status
+decide(struct http_exchange *x, const bool *nameless, struct ask *a, const struct decision *d)
+{
+	str code = { 0 };
+	struct consent c = { .ask = a, .allow = str_eq(d->decision, STR("allow")), .code = &code };
+	struct json_out out;
+	struct buf nowhere;
+
+	if (!c.allow && !str_eq(d->decision, STR("deny")))
+		return fail(x->cx, E_INVALID, "the decision is allow or deny");
+	TRY(read_ask(x, nameless, a));
+	buf_init(&nowhere, x->cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&out, &nowhere);
+	TRY(op_run(x->cx, &consent_op, &c, &out));
+	if (c.allow)
+		answer(x, a, code, NULL, (str){ 0 });
+	else
+		answer(x, a, code, "access_denied", STR("the person said no"));
+	return OK;
+}
+
+void
+oauth_consent(struct http_exchange *x, void *arg)
+{
+	struct credential *c = person(x);
+	struct decision d = { 0 };
+	struct ask a = { 0 };
+	status s = site_params(x->cx, x->req.body, decision_params, &d);
+
+	c->csrf = d.csrf;
+	x->cx->credential = c;
+	if (s == OK)
+		s = op_read(x->cx, nothing, NULL); /* before a stranger makes us look at a client */
+	if (s == OK)
+		s = decide(x, arg, &a, &d);
+	if (s == E_UNAUTHENTICATED)
+		page_sign_in(x, 401, x->req.query, STR("Your session has ended. Sign in again."));
+	else if (s != OK)
+		refuse(x, &a, s);
+}
+
+/* --- signing in --- */
+
+struct sign_in {
+	str email, password, org;
+};
+static const struct site_param sign_in_params[] = {
+	{ "email", offsetof(struct sign_in, email) },
+	{ "password", offsetof(struct sign_in, password) },
+	{ "org", offsetof(struct sign_in, org) },
+	{ 0 },
+};
+
+static const struct op *
+session_start(void)
+{
+	OP_EACH (op, session_ops)
+		if (strcmp(op->name, "session_start") == 0)
+			return op;
+	CHECK(false);
+}
+
+/* By the operation that POST /api/v1/session is: the same limits, the same record, the same cookie. */
+static status
+sign_in(struct http_exchange *x)
+{
+	const struct op *op = session_start();
+	struct ctx *cx = x->cx;
+	struct json *body = json_new_object(cx->arena);
+	void *in = arena_alloc(cx->arena, op->in_size);
+	struct sign_in s = { 0 };
+	struct json_out out;
+	struct buf nowhere;
+
+	if (!cx->credential->same_origin)
+		return fail(cx, E_FORBIDDEN, "signing in must come from our own page");
+	TRY(site_params(cx, x->req.body, sign_in_params, &s));
+	json_add_member(body, STR("email"), json_new_string(cx->arena, s.email));
+	json_add_member(body, STR("password"), json_new_string(cx->arena, s.password));
+	if (s.org.len)
+		json_add_member(body, STR("org"), json_new_string(cx->arena, s.org));
+	TRY(json_bind(cx, body, op->in, op->in_size, in));
+	buf_init(&nowhere, cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&out, &nowhere);
+	json_out_object(&out, NULL);
+	return op_run(cx, op, in, &out);
+}
+
+void
+oauth_sign_in(struct http_exchange *x, void *arg)
+{
+	status s;
+
+	(void)arg;
+	x->cx->credential = person(x);
+	s = sign_in(x);
+	add_headers(x);
+	if (s == OK)
+		go_to(x, arena_printf(x->cx->arena, "/oauth/authorize?%.*s", STR_ARG(x->req.query)));
+	else if (s == E_UNAUTHENTICATED || s == E_RATE_LIMITED || s == E_INVALID)
+		page_sign_in(x, status_info(s)->http, x->req.query, ctx_message(x->cx, s));
+	else
+		page_problem(x, s);
+}
