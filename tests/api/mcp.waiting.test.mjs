@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
-import { ask, legacy, modern, said } from './lib/mcp-clients.mjs';
+import { ask, legacy, listen, modern, said } from './lib/mcp-clients.mjs';
 import { onPostgres, startServer, until } from './lib/server.mjs';
 
 let w, boss, agent;
@@ -121,6 +121,27 @@ test('AP-3 a client that accepts everything achieves nothing, and a decline deni
 	assert.match(now.statusMessage, /declined[^]*denies nothing/);
 	await w.approve(await proposalOf(idOf(taskId)), boss);
 	assert.equal((await task('get', taskId, both)).result.status, 'completed');
+});
+
+test('MCP-2 who listens for a task hears it as a look would show it, and nothing before it changes', async () => {
+	const { taskId } = (await call('note_create', note(), both)).result, p = await proposalOf(idOf(taskId));
+	const uri = `countersign://proposals/${p.proposalId}`;
+	const stream = await listen(w.server.url, agent.token, { taskIds: [taskId, 'none'], resourceSubscriptions: [uri] }, both);
+	assert.deepEqual((await stream.next()).params.notifications, { resourceSubscriptions: [uri], taskIds: [taskId, 'none'] });
+	const bare = await listen(w.server.url, agent.token, { taskIds: [taskId], toolsListChanged: true }); // it did not declare them
+	assert.deepEqual((await bare.next()).params.notifications, { toolsListChanged: true });
+	for (let i = 0; i < 3; i++) await ok(w.admin.post('/api/v1/tools/call', { tool: 'note.list', input: {} })); // things happen elsewhere
+	await w.approve(p, boss);
+	const heard = [await stream.next(), await stream.next()].sort((a, b) => (a.method < b.method ? -1 : 1));
+	assert.deepEqual(heard.map(({ method }) => method), ['notifications/resources/updated', 'notifications/tasks']);
+	const { _meta, ...shown } = heard[1].params;
+	assert.equal(_meta['io.modelcontextprotocol/subscriptionId'], 'sub');
+	const { resultType, _meta: own, ...looked } = (await task('get', taskId, both)).result;
+	assert.equal(shown.status, 'completed');
+	assert.deepEqual(shown, looked);
+	assert.ok(stream.quiet() && bare.quiet());
+	await stream.close();
+	await bare.close();
 });
 
 // --- a question with an address ---

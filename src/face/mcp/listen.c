@@ -6,7 +6,8 @@
  *
  * One thread looks at everybody's lists, twice a second or as soon as something happened here. Each look
  * identifies the caller anew, so a revoked credential hears nothing more and its stream ends. There is nothing
- * to miss: a notification says "look again", and what is looked at is the database.
+ * to miss: a notification says "look again", and what is looked at is the database. Only a task's says what it is:
+ * the same as a look at that moment.
  */
 #include "face/mcp/call.h"
 
@@ -34,12 +35,15 @@ struct listener {
 	struct credential credential;
 	bool modern, wants[LISTS];
 	uint64_t seen[LISTS];
+	unsigned can;
 	str session, subscription; /* the id of the listen request, as JSON; both in text */
-	size_t uri_count;
+	str public_url;		   /* by which name we were called: it is in what is looked at */
+	size_t thing_count;
 	struct {
-		str uri;
+		str name; /* a resource's URI, a task's id */
 		uint64_t seen;
-	} uris[LIMIT_MCP_URIS];
+		bool task;
+	} things[LIMIT_MCP_URIS];
 	char text[]; /* of all that is text */
 };
 
@@ -65,8 +69,26 @@ listeners_new(struct mcp *m)
 
 /* --- a look --- */
 
+static void
+write_subscription(const struct listener *l, struct json_out *o)
+{
+	if (!l->modern)
+		return;
+	json_out_object(o, "_meta");
+	json_out_raw(o, MCP_META "subscriptionId", l->subscription);
+	json_out_end(o);
+}
+
 static status
-look_at_uri(struct mcp_call *c, str uri, uint64_t *out)
+show_task(struct mcp_call *c, str id, struct json_out *o)
+{
+	TRY(mcp_identify(c));
+	return c->mcp->host->task(c, MCP_TASK_GET, id, NULL, o);
+}
+
+/* *out is empty where it is not there (any more): that is a state, too. Of a task it is its notification. */
+static status
+look_at(struct mcp_call *c, const struct listener *l, size_t i, str *out)
 {
 	struct json_out o;
 	struct buf b;
@@ -75,17 +97,28 @@ look_at_uri(struct mcp_call *c, str uri, uint64_t *out)
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
-	s = c->mcp->host->read(c, uri, &o);
+	write_subscription(l, &o);
+	s = l->things[i].task ? show_task(c, l->things[i].name, &o)
+			      : c->mcp->host->read(c, l->things[i].name, &o);
+	json_out_end(&o);
 	if (s == E_UNAUTHENTICATED || s == E_UNAVAILABLE)
 		return s;
-	if (s != OK)
-		ctx_clear(c->cx); /* it is not there (any more): that is a state, too */
-	*out = s == OK ? message_hash(buf_str(&b)) : 0;
+	if (s != OK) {
+		ctx_clear(c->cx);
+		c->code = c->http = 0;
+	}
+	*out = s == OK ? buf_str(&b) : (str){ 0 };
 	return OK;
 }
 
 static void
-tell(struct listener *l, struct arena *a, const char *method, str uri)
+tell(struct listener *l, struct arena *a, const char *method, str params)
+{
+	(void)http_stream_send(l->stream, (str){ 0 }, (str){ 0 }, message_notification(a, method, params));
+}
+
+static str
+params_of(const struct listener *l, struct arena *a, str uri)
 {
 	struct json_out o;
 	struct buf b;
@@ -93,16 +126,20 @@ tell(struct listener *l, struct arena *a, const char *method, str uri)
 	buf_init(&b, a, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
-	if (l->modern) {
-		json_out_object(&o, "_meta");
-		json_out_raw(&o, MCP_META "subscriptionId", l->subscription);
-		json_out_end(&o);
-	}
+	write_subscription(l, &o);
 	if (uri.len)
 		json_out_str(&o, "uri", uri);
 	json_out_end(&o);
-	(void)http_stream_send(
-		l->stream, (str){ 0 }, (str){ 0 }, message_notification(a, method, buf_str(&b)));
+	return buf_str(&b);
+}
+
+static void
+tell_thing(struct listener *l, struct arena *a, size_t i, str shown)
+{
+	if (!l->things[i].task)
+		tell(l, a, "notifications/resources/updated", params_of(l, a, l->things[i].name));
+	else if (shown.len)
+		tell(l, a, "notifications/tasks", shown);
 }
 
 /* Looks at all it follows; tells: what is another one than before is said. */
@@ -110,20 +147,22 @@ static status
 look(struct mcp_call *c, struct listener *l, bool tells)
 {
 	uint64_t now;
+	str shown;
 
 	for (size_t i = 0; i < LISTS; i++) {
 		if (!l->wants[i])
 			continue;
 		TRY(c->mcp->host->fingerprint(c, (enum mcp_list)i, &now));
 		if (tells && now != l->seen[i])
-			tell(l, c->cx->arena, lists[i].method, (str){ 0 });
+			tell(l, c->cx->arena, lists[i].method, params_of(l, c->cx->arena, (str){ 0 }));
 		l->seen[i] = now;
 	}
-	for (size_t i = 0; i < l->uri_count; i++) {
-		TRY(look_at_uri(c, l->uris[i].uri, &now));
-		if (tells && now != l->uris[i].seen)
-			tell(l, c->cx->arena, "notifications/resources/updated", l->uris[i].uri);
-		l->uris[i].seen = now;
+	for (size_t i = 0; i < l->thing_count; i++) {
+		TRY(look_at(c, l, i, &shown));
+		now = message_hash(shown);
+		if (tells && now != l->things[i].seen)
+			tell_thing(l, c->cx->arena, i, shown);
+		l->things[i].seen = now;
 	}
 	return OK;
 }
@@ -133,13 +172,16 @@ static bool
 serve(struct listeners *all, struct listener *l, struct arena *a)
 {
 	struct ctx cx = *all->mcp->options.base;
-	struct mcp_call c = { .mcp = all->mcp, .cx = &cx, .modern = l->modern, .session = l->session };
+	struct mcp_call c = {
+		.mcp = all->mcp, .cx = &cx, .modern = l->modern, .session = l->session, .can = l->can
+	};
 	status s;
 
 	if (http_stream_gone(l->stream))
 		return false;
 	cx.arena = a;
 	cx.credential = &l->credential;
+	cx.public_url = l->public_url;
 	s = look(&c, l, true);
 	return s != E_UNAUTHENTICATED && !(s != OK && c.http == 404); /* revoked, or the session is over */
 }
@@ -241,60 +283,93 @@ keep(char **at, str text)
 	return (str){ begin, text.len };
 }
 
+static const char *const wishes[] = { "resourceSubscriptions", "taskIds" };
+
+/* Resources, or tasks where the client and the host have them; or NULL. */
 static const struct json *
-uris_of(const struct mcp_call *c)
+things_of(const struct mcp_call *c, bool tasks)
 {
 	const struct json *filter = message_param(c, STR("notifications"));
-	const struct json *uris = filter ? json_get(filter, STR("resourceSubscriptions")) : NULL;
+	const struct json *things = filter ? json_get(filter, str_of(wishes[tasks])) : NULL;
 
-	return uris && uris->type == JSON_ARRAY ? uris : NULL;
+	if (tasks && (!c->mcp->host->task || !(c->can & MCP_CAN_TASKS)))
+		return NULL;
+	return things && things->type == JSON_ARRAY ? things : NULL;
 }
 
 static size_t
 room_for(const struct mcp_call *c, str subscription)
 {
 	const struct credential *who = c->cx->credential;
-	const struct json *uris = uris_of(c);
-	size_t n = who->bearer.len + who->peer.len + c->session.len + subscription.len;
+	size_t n =
+		who->bearer.len + who->peer.len + c->session.len + subscription.len + c->cx->public_url.len;
 
-	if (uris)
-		JSON_EACH (uri, uris)
-			n += uri->text.len;
+	for (int tasks = 0; tasks < 2; tasks++) {
+		const struct json *things = things_of(c, tasks);
+
+		if (things)
+			JSON_EACH (thing, things)
+				n += thing->text.len;
+	}
 	return n + 1;
 }
 
 static void
-add_uris(struct listener *l, const struct json *uris, char **at)
+add_things(struct listener *l, const struct json *things, bool tasks, char **at)
 {
-	JSON_EACH (uri, uris)
-		if (uri->type == JSON_STRING && l->uri_count < LIMIT_MCP_URIS)
-			l->uris[l->uri_count++].uri = keep(at, uri->text);
+	if (!things)
+		return;
+	JSON_EACH (thing, things) {
+		if (thing->type != JSON_STRING || l->thing_count == LIMIT_MCP_URIS)
+			continue;
+		l->things[l->thing_count].task = tasks;
+		l->things[l->thing_count++].name = keep(at, thing->text);
+	}
 }
 
 static struct listener *
 new_listener(struct mcp_call *c, str subscription)
 {
 	const struct credential *who = c->cx->credential;
-	const struct json *filter = message_param(c, STR("notifications")), *uris = uris_of(c);
+	const struct json *filter = message_param(c, STR("notifications"));
 	struct listener *l = calloc(1, sizeof(*l) + room_for(c, subscription));
 	char *at;
 
 	CHECK(l != NULL);
 	at = l->text;
 	l->modern = c->modern;
+	l->can = c->can;
 	l->credential = (struct credential){
 		.bearer = keep(&at, who->bearer), .peer = keep(&at, who->peer), .transport = who->transport
 	};
 	l->session = keep(&at, c->session);
 	l->subscription = keep(&at, subscription);
+	l->public_url = keep(&at, c->cx->public_url);
 	for (size_t i = 0; i < LISTS; i++) {
 		const struct json *wish = filter ? json_get(filter, str_of(lists[i].filter)) : NULL;
 
 		l->wants[i] = !c->modern || (wish && wish->type == JSON_BOOL && wish->truth);
 	}
-	if (uris)
-		add_uris(l, uris, &at);
+	add_things(l, things_of(c, false), false, &at);
+	add_things(l, things_of(c, true), true, &at);
 	return l;
+}
+
+/* What is followed of one kind. */
+static void
+write_things(const struct listener *l, bool tasks, struct json_out *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->thing_count; i++) {
+		if (l->things[i].task != tasks)
+			continue;
+		if (!n++)
+			json_out_array(o, wishes[tasks]);
+		json_out_str(o, NULL, l->things[i].name);
+	}
+	if (n)
+		json_out_end(o);
 }
 
 static void
@@ -306,19 +381,13 @@ acknowledge(struct listener *l, struct arena *a)
 	buf_init(&b, a, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
-	json_out_object(&o, "_meta");
-	json_out_raw(&o, MCP_META "subscriptionId", l->subscription);
-	json_out_end(&o);
+	write_subscription(l, &o);
 	json_out_object(&o, "notifications");
 	for (size_t i = 0; i < LISTS; i++)
 		if (l->wants[i])
 			json_out_bool(&o, lists[i].filter, true);
-	if (l->uri_count) {
-		json_out_array(&o, "resourceSubscriptions");
-		for (size_t i = 0; i < l->uri_count; i++)
-			json_out_str(&o, NULL, l->uris[i].uri);
-		json_out_end(&o);
-	}
+	write_things(l, false, &o);
+	write_things(l, true, &o);
 	json_out_end(&o);
 	json_out_end(&o);
 	(void)http_stream_send(l->stream, (str){ 0 }, (str){ 0 },

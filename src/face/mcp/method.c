@@ -137,6 +137,7 @@ run_listen(struct mcp_call *c, struct json_out *o)
 	if (!filter || filter->type != JSON_OBJECT)
 		return rpc_fail(c, RPC_PARAMS, 200, "notifications must be an object");
 	TRY(mcp_identify(c));
+	c->can = read_capabilities(json_get(c->meta, STR(MCP_META "clientCapabilities")));
 	return listen_begin(c);
 }
 

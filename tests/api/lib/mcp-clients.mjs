@@ -6,6 +6,8 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
+import { until } from './server.mjs';
+
 /** A connected SDK client, whatever its transport is, as the stories take it. */
 export function shape(era, client) {
 	return {
@@ -53,6 +55,30 @@ export async function ask(url, token, method, params = {}, { capabilities = {}, 
 	});
 	const text = await response.text();
 	return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+}
+
+/** subscriptions/listen: `next` waits for a message, `quiet` says that there is none. */
+export async function listen(url, token, notifications, capabilities = {}) {
+	const abort = new AbortController(), messages = [];
+	const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': capabilities };
+	const response = await fetch(`${url}/mcp`, {
+		method: 'POST',
+		signal: abort.signal,
+		headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', authorization: `Bearer ${token}`, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+		body: JSON.stringify({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: { notifications, _meta: meta } }),
+	});
+	let rest = '';
+	const reading = (async () => {
+		for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+			const events = (rest + chunk).split('\n\n');
+			rest = events.pop();
+			for (const event of events) {
+				const data = event.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n');
+				if (data) messages.push(JSON.parse(data));
+			}
+		}
+	})().catch(() => {});
+	return { next: () => until(() => messages.shift(), 'a message'), quiet: () => messages.length === 0, close: () => (abort.abort(), reading) };
 }
 
 /** What a tool error says: {kind, tool, code, message, …}. */
