@@ -260,6 +260,19 @@ offer_setup(struct ctx *cx, str url, struct buf *b)
 	return OK;
 }
 
+/* One line that a person can paste (RUN-1); the token is theirs to mint. */
+static void
+say_mcp(str url, struct buf *b)
+{
+	buf_printf(b,
+		"Agents connect by MCP, for example (docs/connect.md has other clients, and how to go "
+		"without a "
+		"token):\n"
+		"  claude mcp add --transport http countersign %.*s/mcp --header \"Authorization: Bearer "
+		"$COUNTERSIGN_TOKEN\"\n",
+		STR_ARG(url));
+}
+
 static status
 say_ready(struct ctx *cx)
 {
@@ -282,6 +295,7 @@ say_ready(struct ctx *cx)
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
 	TRY(offer_setup(cx, app->config.public_url.len ? app->config.public_url : url, &b));
+	say_mcp(app->config.public_url.len ? app->config.public_url : url, &b);
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);

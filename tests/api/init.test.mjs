@@ -96,6 +96,15 @@ test('ID-8 a first start prints a link that sets it up, once', async () => {
 	await server.stop();
 });
 
+test('RUN-1 every start prints the line that connects an MCP client to it, with the address that others use', async () => {
+	for (const [args, address] of [[[], null], [['--public-url', 'https://countersign.example'], 'https://countersign.example']]) {
+		const server = await startServer({ args });
+		const line = `  claude mcp add --transport http countersign ${address ?? server.url}/mcp --header "Authorization: Bearer $COUNTERSIGN_TOKEN"\n`;
+		await until(() => server.stdout.includes(line), 'the line');
+		await server.stop();
+	}
+});
+
 test('ID-8 the page behind the link sets it up: static, strict, and with the code that was printed', async () => {
 	const server = await startServer({ args: ['--public-url', 'https://countersign.example'] });
 	const [, link] = await until(() => /^ {2}(https:\/\/countersign\.example\/setup#cs_setup_\w{49})$/m.exec(server.stdout), 'the link');
