@@ -134,7 +134,7 @@ const struct mcp_host mcp_own_host = {
 		"yet. "
 		"Show the person its approveUrl, call wait_proposal until it is approved, then "
 		"apply_proposal. "
-		"You cannot approve anything yourself.",
+		"You cannot approve anything yourself. When in doubt read countersign://docs/concepts.",
 	.scope = "private",
 	.ttl_ms = 5000,
 	.list = list,

@@ -287,6 +287,22 @@ own_hand_out(struct mcp_call *c, const struct json *p, struct json_out *o)
 	return own_write_proposal(c, p, o);
 }
 
+/* To who called, what is pending awaits the operator, as the first time (PA-8). */
+static const struct json *
+as_called(struct mcp_call *c, const struct json *p)
+{
+	struct json *o = json_new_object(c->cx->arena);
+
+	if (!is(p, "pending"))
+		return p;
+	JSON_EACH (member, p)
+		json_add_member(o, member->key,
+			str_eq(member->key, STR("status"))
+				? json_new_string(c->cx->arena, STR("awaiting_operator"))
+				: json_share(c->cx->arena, member));
+	return o;
+}
+
 status
 own_resume(struct mcp_call *c, str name, struct json_out *o)
 {
@@ -304,5 +320,5 @@ own_resume(struct mcp_call *c, str name, struct json_out *o)
 		return OK;
 	}
 	TRY(s);
-	return own_write_outcome(c, p, answer == DECLINED ? STR(DECLINED_NOTE) : (str){ 0 }, o);
+	return own_write_outcome(c, as_called(c, p), answer == DECLINED ? STR(DECLINED_NOTE) : (str){ 0 }, o);
 }
