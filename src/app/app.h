@@ -25,6 +25,7 @@ struct mcp;
 struct ofrep;
 struct oauth;
 struct oidc;
+struct known;
 struct recall;
 struct registry;
 struct reservoir;
@@ -51,6 +52,7 @@ struct app {
 	struct oidc *oidc;	     /* the identity provider, or NULL */
 	struct oauth *oauth;	     /* our own authorization server */
 	bool nameless;		     /* others reach us, and no public-url says by which name */
+	struct known *known;	     /* who tokens are */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */
 	struct reservoir *reservoir; /* samples of contexts */

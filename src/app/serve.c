@@ -28,6 +28,7 @@
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
+#include "core/known/known.h"
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
@@ -322,6 +323,8 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->feed = feed_start(&(struct feed_options){
 		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
 	app->base.feed = app->feed;
+	app->known = known_new();
+	app->base.known = app->known;
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
@@ -360,6 +363,7 @@ serve_on(struct ctx *cx)
 	reservoir_free(app->reservoir);
 	live_free(app->live);
 	recall_free(app->recall);
+	known_free(app->known);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;
 }

@@ -22,6 +22,7 @@ struct keys;
 struct live;
 struct oauth;
 struct oidc;
+struct known;
 struct recall;
 struct registry;
 struct reservoir;
@@ -61,6 +62,7 @@ struct ctx {
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
 	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
+	struct known *known;		     /* callers whose rights have not changed (core/known); NULL: none */
 	struct recall *recall;		     /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;	     /* samples of contexts (domain/flag); NULL: none */

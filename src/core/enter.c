@@ -41,16 +41,12 @@ advise(struct ctx *cx, const struct op *op, status s)
 		cx, s, "%.*s; propose the tool %s (proposal_create)", STR_ARG(ctx_message(cx, s)), t->name);
 }
 
-static status
-lock(struct ctx *cx, const struct op *op)
+static enum caller_lock
+lock_of(const struct ctx *cx, const struct op *op)
 {
-	bool exclusive = op->tx == OP_TX_RIGHTS || cx->rights_wanted;
-
 	if (op->tx == OP_TX_READ)
-		return OK;
-	TRY(caller_lock(cx, cx->credential, exclusive));
-	cx->rights_held = exclusive;
-	return OK;
+		return CALLER_UNLOCKED;
+	return op->tx == OP_TX_RIGHTS || cx->rights_wanted ? CALLER_CHANGES : CALLER_DECIDES;
 }
 
 status
@@ -93,11 +89,12 @@ static status
 authorize(struct ctx *cx, struct entry *e)
 {
 	const char *const needed[] = { e->op->rule, NULL };
+	enum caller_lock how = lock_of(cx, e->op);
 
 	if (!e->op->rule)
 		return fail(cx, E_FORBIDDEN, "nobody may call %s", e->op->name);
-	TRY(lock(cx, e->op));
-	TRY(caller_identify(cx, cx->credential, &e->caller));
+	TRY(caller_enter(cx, cx->credential, how, &e->caller));
+	cx->rights_held = how == CALLER_CHANGES;
 	cx->caller = &e->caller;
 	forget_after_commit(cx, &e->caller);
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
@@ -143,8 +140,7 @@ keep_refusal(struct ctx *cx, void *arg)
 	struct refusal *r = arg;
 
 	cx->header_count = 0;
-	TRY(caller_lock(cx, cx->credential, false));
-	TRY(caller_identify(cx, cx->credential, &r->caller));
+	TRY(caller_enter(cx, cx->credential, CALLER_DECIDES, &r->caller));
 	cx->caller = &r->caller;
 	return r->op->refused(cx, r->in, r->why);
 }
@@ -188,7 +184,7 @@ read_as_caller(struct ctx *cx, void *arg)
 {
 	struct own_read *r = arg;
 
-	TRY(caller_identify(cx, cx->credential, &r->caller));
+	TRY(caller_enter(cx, cx->credential, CALLER_UNLOCKED, &r->caller));
 	cx->caller = &r->caller;
 	return r->fn(cx, r->arg);
 }

@@ -316,6 +316,14 @@ tx_now_later(struct ctx *cx)
 	return doom(tx, tx->db->engine->now_later(cx, tx));
 }
 
+void
+tx_now_is(struct ctx *cx, int64_t now_us)
+{
+	CHECK(cx->tx != NULL);
+	if (!cx->tx->now_us)
+		cx->tx->now_us = now_us;
+}
+
 status
 tx_now_us(struct ctx *cx, int64_t *out_us)
 {

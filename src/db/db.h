@@ -166,6 +166,9 @@ status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
  */
 status tx_now_later(struct ctx *cx) MUST_USE;
 
+/* Inside tx_run or db_read: a statement of the caller's own has just read the clock: tx_now_us need not. */
+void tx_now_is(struct ctx *cx, int64_t now_us);
+
 /* --- statements, inside tx_run or db_read --- */
 /*
  * Common errors: E_EXISTS (unique), E_REFERENCED (foreign key), E_INVALID (check,

@@ -98,11 +98,12 @@ gate_spend(struct ctx *cx)
 static status
 spend_and_load(struct ctx *cx, struct permission_snapshot *out)
 {
-	struct db_rows rows;
+	struct permission_asked asked;
 
-	TRY(permission_ask(cx, cx->caller, &rows));
+	TRY(permission_ask(cx, cx->caller, &asked));
 	TRY(gate_spend(cx));
-	return permission_take(cx, &rows, out);
+	permission_remember(cx, &asked); /* nothing has been done yet */
+	return permission_take(cx, &asked, out);
 }
 
 /* Names what is missing, and what would be enough to propose it (ID-9). */

@@ -2,40 +2,55 @@
 #include "core/gate/permission.h"
 
 #include "base/fault.h"
+#include "core/known/known.h"
 #include "db/db.h"
 
 #include "core/gate/permission.sql.h" /* SQL_PERMISSION_*, generated from permission.sql */
 
-struct snapshot_row {
-	str tool, tier;
-	bool override_;
-};
-static const struct field snapshot_row[] = {
-	FIELD_TEXT(struct snapshot_row, tool),
-	FIELD_TEXT(struct snapshot_row, tier),
-	FIELD_BOOL(struct snapshot_row, override_),
+static const struct field tier_row[] = {
+	FIELD_TEXT(struct caller_tier, tool),
+	FIELD_TEXT(struct caller_tier, tier),
+	FIELD_BOOL(struct caller_tier, override_),
 	FIELD_END,
 };
 
 status
-permission_ask(struct ctx *cx, const struct caller *c, struct db_rows *out)
+permission_ask(struct ctx *cx, const struct caller *c, struct permission_asked *out)
 {
+	out->of = c;
 	if (FAULT_FAILS(permission_load))
 		return fail(cx, E_INTERNAL, "the permissions could not be loaded");
+	if (c->tiers_read)
+		return OK;
 	/* in chat and over REST the person is the delegator of the agent's token */
-	return db_ask(cx, SQL_PERMISSION_SNAPSHOT, snapshot_row, sizeof(struct snapshot_row), out,
+	return db_ask(cx, SQL_PERMISSION_SNAPSHOT, tier_row, sizeof(struct caller_tier), &out->rows,
 		TEXT(c->org_id), TEXT(c->principal_id), TEXT(c->delegator_id));
 }
 
-status
-permission_take(struct ctx *cx, const struct db_rows *asked, struct permission_snapshot *out)
+void
+permission_remember(struct ctx *cx, const struct permission_asked *asked)
 {
-	const struct snapshot_row *rows = asked->rows;
-	struct permission_row *tiers = arena_alloc(cx->arena, (asked->count + 1) * sizeof(*tiers));
-	str *overrides = arena_alloc(cx->arena, (asked->count + 1) * sizeof(*overrides));
+	struct caller with = *asked->of;
+
+	if (!cx->known || !with.epoch || with.tiers_read)
+		return;
+	with.tiers = asked->rows.rows;
+	with.tier_count = asked->rows.count;
+	with.tiers_read = true;
+	known_keep(cx->known, cx->credential, &with);
+}
+
+status
+permission_take(struct ctx *cx, const struct permission_asked *asked, struct permission_snapshot *out)
+{
+	const struct caller *c = asked->of;
+	const struct caller_tier *rows = c->tiers_read ? c->tiers : asked->rows.rows;
+	size_t count = c->tiers_read ? c->tier_count : asked->rows.count;
+	struct permission_row *tiers = arena_alloc(cx->arena, (count + 1) * sizeof(*tiers));
+	str *overrides = arena_alloc(cx->arena, (count + 1) * sizeof(*overrides));
 	struct permission_snapshot s = { 0 };
 
-	for (size_t i = 0; i < asked->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (rows[i].override_) {
 			overrides[s.override_count++] = rows[i].tool;
 			continue;
@@ -54,11 +69,11 @@ permission_take(struct ctx *cx, const struct db_rows *asked, struct permission_s
 status
 permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out)
 {
-	struct db_rows rows;
+	struct permission_asked asked;
 
-	TRY(permission_ask(cx, c, &rows));
+	TRY(permission_ask(cx, c, &asked));
 	TRY(db_wait(cx));
-	return permission_take(cx, &rows, out);
+	return permission_take(cx, &asked, out);
 }
 
 /* The verb of a tool's own name: "flag.delete" counts as delete_*, "note_create" and "create_note" as

@@ -2,7 +2,8 @@
 /*
  * permission: the three tiers per (agent, tool) and the people's "approve always" (TL-6, TL-7, TL-8).
  *
- * One snapshot per request, loaded in one query before the tool's name is looked up, and frozen.
+ * One snapshot per request, loaded in one query before the tool's name is looked up, and frozen. Of the one who asks
+ * the gate remembers it with the rest of them (core/known/known.h).
  */
 #ifndef CORE_GATE_PERMISSION_H
 #define CORE_GATE_PERMISSION_H
@@ -27,8 +28,19 @@ struct permission_snapshot {
 status permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out) MUST_USE;
 
 /* The same in two steps: asked before a statement that is waited for, taken after it. */
-status permission_ask(struct ctx *cx, const struct caller *c, struct db_rows *out) MUST_USE;
-status permission_take(struct ctx *cx, const struct db_rows *asked, struct permission_snapshot *out) MUST_USE;
+struct permission_asked {
+	const struct caller *of;
+	struct db_rows rows;
+};
+status permission_ask(struct ctx *cx, const struct caller *c, struct permission_asked *out) MUST_USE;
+status permission_take(struct ctx *cx, const struct permission_asked *asked, struct permission_snapshot *out)
+	MUST_USE;
+
+/*
+ * The tiers of the one whose credential this is stand under their epoch as well: the next request need not ask for
+ * them. Only where this transaction has not changed any: what it may still undo is nothing to remember.
+ */
+void permission_remember(struct ctx *cx, const struct permission_asked *asked);
 
 /* The stored status, or the default for a tool of that name and effect. */
 enum tier permission_tier(const struct permission_snapshot *s, const struct tool *t, bool *out_stored);

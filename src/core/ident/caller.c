@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/limits.h"
 #include "core/ident/cidr.h"
+#include "core/known/known.h"
 #include "core/ident/recall.h"
 #include "core/ident/secret.h"
 #include "core/oauth/scope.h"
@@ -230,22 +231,75 @@ read_token(struct ctx *cx, const struct token_row *rows, size_t count, struct ca
 	return OK;
 }
 
+/* What the time and the place of a use decide, however long ago it was read who it is. */
+static status
+check_use(struct ctx *cx, str peer, struct caller *c)
+{
+	int64_t now_us;
+
+	TRY(tx_now_us(cx, &now_us));
+	if (c->expires_at <= now_us || !caller_may_come_from(c, peer))
+		return stranger(cx);
+	c->may_vote = c->kind == PRINCIPAL_USER && c->vote_until > now_us;
+	return OK;
+}
+
 /* The same, for one that is still good, and used from there. */
 static status
 read_good_token(struct ctx *cx, const struct token_row *rows, size_t count, str peer, struct caller *out)
 {
-	int64_t now_us;
-
-	if (!count)
-		return stranger(cx);
-	TRY(tx_now_us(cx, &now_us));
-	if (rows->revoked_at || rows->expires_at <= now_us || rows->disabled_at ||
-		rows->delegator_disabled_at)
+	if (!count || rows->revoked_at || rows->disabled_at || rows->delegator_disabled_at)
 		return stranger(cx);
 	TRY(read_token(cx, rows, count, out));
-	if (!caller_may_come_from(out, peer))
-		return stranger(cx);
-	out->may_vote = out->kind == PRINCIPAL_USER && out->vote_until > now_us;
+	return check_use(cx, peer, out);
+}
+
+struct epoch_row {
+	int64_t epoch, now_us;
+};
+static const struct field epoch_row[] = {
+	FIELD_INT(struct epoch_row, epoch),
+	FIELD_INT(struct epoch_row, now_us),
+	FIELD_END,
+};
+
+/* All of it. The epoch is asked for first: what is read is never older than it says. */
+static status
+read_by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+{
+	str hash = secret_hash(cx->arena, c->bearer);
+	const struct epoch_row *epoch;
+	struct db_rows epochs;
+	struct token_row *rows;
+	size_t count;
+
+	TRY(tx_now_later(cx));
+	TRY(db_ask(cx, SQL_CALLER_EPOCH_BY_TOKEN, epoch_row, sizeof(*epoch), &epochs, TEXT(hash)));
+	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count, TEXT(hash)));
+	TRY(read_good_token(cx, rows, count, c->peer, out));
+	epoch = epochs.rows;
+	out->epoch = epochs.count ? epoch->epoch : 0;
+	if (cx->known && out->epoch)
+		known_keep(cx->known, c, out);
+	return OK;
+}
+
+/* *known is who it was when the organization's rights were as they are at known->epoch. Are they still? */
+static status
+is_current(struct ctx *cx, const struct caller *known, bool *out)
+{
+	struct epoch_row now;
+	status s = db_one(cx, SQL_CALLER_EPOCH, epoch_row, &now, TEXT(known->org_id));
+
+	if (s == E_NOT_FOUND) { /* the organization is gone, and with it everybody */
+		ctx_clear(cx);
+		*out = false;
+		return OK;
+	}
+	TRY(s);
+	if (now.now_us)
+		tx_now_is(cx, now.now_us);
+	*out = now.epoch == known->epoch;
 	return OK;
 }
 
@@ -263,16 +317,20 @@ check_audience(struct ctx *cx, const struct credential *c, str audience)
 }
 
 static status
-by_token(struct ctx *cx, const struct credential *c, struct caller *out)
+by_token(struct ctx *cx, const struct credential *c, const struct caller *known, struct caller *out)
 {
-	struct token_row *rows;
-	size_t count;
+	bool current = false;
 
 	if (!secret_valid(c->bearer))
 		return stranger(cx);
-	TRY(db_all(cx, SQL_CALLER_TOKEN, token_row, sizeof(*rows), &rows, &count,
-		TEXT(secret_hash(cx->arena, c->bearer))));
-	TRY(read_good_token(cx, rows, count, c->peer, out));
+	if (known)
+		TRY(is_current(cx, known, &current));
+	if (current) {
+		*out = *known;
+		TRY(check_use(cx, c->peer, out));
+	} else {
+		TRY(read_by_token(cx, c, out));
+	}
 	TRY(check_audience(cx, c, out->audience));
 	out->transport = c->transport;
 	return OK;
@@ -337,6 +395,7 @@ by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 	size_t count;
 	int64_t now_us;
 
+	TRY(tx_now_later(cx));
 	TRY(db_all(cx, SQL_CALLER_SESSION, session_row, sizeof(*rows), &rows, &count,
 		TEXT(secret_hash(cx->arena, c->session))));
 	if (!count)
@@ -417,30 +476,37 @@ caller_present(struct ctx *cx, const struct credential *c)
 	return c && (c->bearer.len || c->session.len) ? OK : stranger(cx);
 }
 
-status
-caller_identify(struct ctx *cx, const struct credential *c, struct caller *out)
+/* A statement of its own, before the one that reads: what is read must be as it is after the wait. */
+static status
+lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known)
 {
-	status s;
-
-	TRY(caller_present(cx, c));
-	TRY(tx_now_later(cx));
-	s = c->bearer.len ? by_token(cx, c, out) : by_session(cx, c, out);
-	if (s == E_UNAUTHENTICATED && cx->recall)
-		recall_drop(cx->recall, c);
-	return s;
-}
-
-status
-caller_lock(struct ctx *cx, const struct credential *c, bool exclusive)
-{
-	TRY(caller_present(cx, c));
 	if (PLANTED(rights_unlocked))
 		return OK;
+	if (known)
+		return db_later(
+			cx, exclusive ? SQL_CALLER_LOCK_RIGHTS : SQL_CALLER_LOCK, TEXT(known->org_id));
 	if (c->bearer.len)
 		return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_TOKEN : SQL_CALLER_LOCK_BY_TOKEN,
 			TEXT(secret_hash(cx->arena, c->bearer)));
 	return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_SESSION : SQL_CALLER_LOCK_BY_SESSION,
 		TEXT(secret_hash(cx->arena, c->session)));
+}
+
+status
+caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, struct caller *out)
+{
+	struct caller room, *known = NULL;
+	status s;
+
+	TRY(caller_present(cx, c));
+	if (c->bearer.len && cx->known && known_find(cx->known, cx->arena, c, &room))
+		known = &room;
+	if (how != CALLER_UNLOCKED)
+		TRY(lock(cx, c, how == CALLER_CHANGES, known));
+	s = c->bearer.len ? by_token(cx, c, known, out) : by_session(cx, c, out);
+	if (s == E_UNAUTHENTICATED && cx->recall)
+		recall_drop(cx->recall, c);
+	return s;
 }
 
 /* --- what they may --- */

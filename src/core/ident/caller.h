@@ -2,11 +2,11 @@
 /*
  * caller: who is asking, on whose authority, and what they may do right now.
  *
- *	credential --caller_identify (inside the transaction, after its locks)--> struct caller
+ *	credential --caller_enter (inside the transaction; locks first)--> struct caller
  *
- * Nothing here is kept between requests: every decision identifies the caller
- * anew, so a right that is taken away is gone at once on every server (ID-6). An
- * agent's rights are its token's, intersected with the live rights of the person
+ * Every decision asks the database anew, so a right that is taken away is gone at once on every server (ID-6):
+ * for the caller itself, or, where this server knows them already (core/known), for the number that says that
+ * nothing has changed since. An agent's rights are its token's, intersected with the live rights of the person
  * who delegated; `approve` is never among them.
  */
 #ifndef CORE_IDENT_CALLER_H
@@ -43,8 +43,15 @@ struct scope {
 	uint32_t production_verbs; /* the same in production environments; 0: as verbs (ID-7) */
 };
 
+/* What is stored about one tool of an agent, as core/gate/permission reads it. */
+struct caller_tier {
+	str tool, tier;
+	bool override_;
+};
+
 struct caller {
 	str org_id, org_slug;
+	int64_t epoch; /* of the organization's rights when this was read; 0: not read */
 	enum principal_kind kind;
 	str principal_id, name;
 	str token_id;		/* empty: a session */
@@ -68,26 +75,25 @@ struct caller {
 	const char *transport;
 	str settings; /* the organization's, and the version of its policy: as of now */
 	int64_t policy_version;
+	const struct caller_tier *tiers; /* where they were read under the same epoch */
+	size_t tier_count;
+	bool tiers_read;
 };
 
 /* Is there a credential at all? Asks no database. E_UNAUTHENTICATED */
 status caller_present(struct ctx *cx, const struct credential *c) MUST_USE;
 
 /*
- * Identifies. Inside tx_run or db_read. The one query that loads token or session, principal, roles and
- * delegator.
+ * Identifies, inside tx_run before anything else, or in a db_read (without a lock: all it sees is of one moment).
+ * The lock is on the rights of the credential's organization: shared to decide, exclusive to change rights or
+ * policy. An unknown credential locks nothing, and is refused (nobody knows a secret before its row is there).
  *
  * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
  * E_FORBIDDEN        a token for another resource (details: reason wrong_audience)
  */
-status caller_identify(struct ctx *cx, const struct credential *c, struct caller *out) MUST_USE;
-
-/*
- * Inside tx_run, before anything else: takes the lock on the rights of the credential's organization, shared
- * to decide, exclusive to change rights or policy. E_UNAUTHENTICATED  no credential. An unknown one locks
- * nothing: caller_identify, which comes next, refuses it (nobody knows a secret before its row is there).
- */
-status caller_lock(struct ctx *cx, const struct credential *c, bool exclusive) MUST_USE;
+enum caller_lock { CALLER_UNLOCKED, CALLER_DECIDES, CALLER_CHANGES };
+status
+caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, struct caller *out) MUST_USE;
 
 /*
  * Who asked some time ago, with the rights and the scope that the same credential gives now (TL-3); a session

@@ -4,6 +4,26 @@
 -- single writer is that lock already. The lock is a statement of its own, before the one that reads: what is read
 -- must be as it is after the wait.
 
+-- name: caller_lock sqlite
+SELECT '' FROM org WHERE org_id = $1 AND org_id = ''
+-- name: caller_lock postgres
+SELECT CAST(pg_advisory_xact_lock_shared(hashtextextended($1, 0)) AS TEXT)
+
+-- name: caller_lock_rights sqlite
+SELECT '' FROM org WHERE org_id = $1 AND org_id = ''
+-- name: caller_lock_rights postgres
+SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)
+
+-- name: caller_epoch sqlite
+-- One number for all of what the statements below and the agent's tiers say, and the clock where that is a question of
+-- its own. Every table they read has a trigger that draws another number (tests/unit/core/known.c insists).
+SELECT epoch, 0 FROM rights_epoch WHERE org_id = $1
+-- name: caller_epoch postgres
+SELECT epoch, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) FROM rights_epoch WHERE org_id = $1
+
+-- name: caller_epoch_by_token
+SELECT e.epoch, 0 FROM token t JOIN rights_epoch e ON e.org_id = t.org_id WHERE t.hash = $1
+
 -- name: caller_lock_by_token sqlite
 SELECT '' FROM token WHERE hash = $1 AND org_id = ''
 -- name: caller_lock_by_token postgres

@@ -5,23 +5,22 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/scoped.h"
+#include "core/known/keep.h"
 
-#include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define SETS 1024u
-#define KEY  crypto_shorthash_siphashx24_BYTES
 #define WAYS 4u /* callers of one set: so that two busy ones seldom push each other out */
 
 /* A caller and who uses it: the table counts as one user. */
 struct kept {
-	struct caller caller; /* first: what users hold; its texts follow this struct */
-	unsigned char key[KEY];
+	struct caller caller; /* first: what users hold; its texts and lists are in rest */
+	unsigned char key[KEEP_KEY];
 	int64_t at_us;
 	bool renewing; /* somebody has been sent to the database */
 	atomic_uint users;
-	max_align_t rest[]; /* lists first, then texts */
+	max_align_t rest[];
 };
 
 /* Evaluations of one token in one second. */
@@ -31,7 +30,7 @@ struct rate {
 };
 
 struct recall {
-	unsigned char secret[crypto_shorthash_siphashx24_KEYBYTES]; /* of the hash: constant */
+	unsigned char secret[KEEP_SECRET]; /* constant */
 	pthread_mutex_t lock;
 	uint64_t changes;
 	int64_t per_second;
@@ -70,88 +69,24 @@ recall_free(struct recall *r)
 	free(r);
 }
 
-/* --- a deep copy; the same walk counts the bytes first (NULL), then takes them --- */
-
-struct copier {
-	char *lists, *texts; /* where the next goes */
-	size_t list_bytes, text_bytes;
-};
-
-static void
-copy_text(struct copier *c, str *text)
-{
-	c->text_bytes += text->len;
-	if (!c->texts)
-		return;
-	if (text->len)
-		memcpy(c->texts, text->ptr, text->len);
-	*text = (str){ c->texts, text->len };
-	c->texts += text->len;
-}
-
-static void
-copy_list(struct copier *c, const str **list, size_t count)
-{
-	str *own = (str *)(void *)c->lists;
-
-	c->list_bytes += count * sizeof(str);
-	for (size_t i = 0; i < count; i++) {
-		str text = (*list)[i];
-
-		copy_text(c, &text);
-		if (own)
-			own[i] = text;
-	}
-	if (own) {
-		*list = own;
-		c->lists += count * sizeof(str);
-	}
-}
-
-static void
-copy_caller(struct copier *c, struct caller *it)
-{
-	str *texts[] = { &it->org_id, &it->org_slug, &it->principal_id, &it->name, &it->token_id,
-		&it->delegator_id };
-
-	it->settings = it->session_id = (str){ NULL, 0 };
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		copy_text(c, texts[i]);
-	copy_list(c, &it->rules.items, it->rules.count);
-	copy_list(c, &it->delegator.items, it->delegator.count);
-	copy_list(c, &it->scope.environments, it->scope.environment_count);
-	copy_list(c, &it->scope.keys, it->scope.key_count);
-	copy_list(c, &it->cidrs, it->cidr_count);
-}
-
 static struct kept *
 new_kept(const struct caller *caller)
 {
-	struct caller counted = *caller;
-	struct copier c = { 0 };
+	struct caller lean = *caller;
 	struct kept *k;
 
-	copy_caller(&c, &counted);
-	k = malloc(sizeof(*k) + c.list_bytes + c.text_bytes);
+	lean.settings = lean.session_id = (str){ NULL, 0 };
+	lean.tier_count = 0;
+	lean.tiers_read = false;
+	k = malloc(sizeof(*k) + keep_room(&lean));
 	CHECK(k != NULL);
-	k->caller = *caller;
-	c = (struct copier){ .lists = (char *)k->rest, .texts = (char *)k->rest + c.list_bytes };
-	copy_caller(&c, &k->caller);
+	keep_copy(&lean, k->rest, &k->caller);
 	k->renewing = false;
 	atomic_init(&k->users, 1);
 	return k;
 }
 
 /* --- the table --- */
-
-/* 128 bits under a secret of this process: a tenth of the time of the hash that is stored, and nobody who does not
- * know the secret finds two tokens that share one. */
-static void
-make_key(const struct recall *r, str bearer, unsigned char key[KEY])
-{
-	CHECK(crypto_shorthash_siphashx24(key, (const unsigned char *)bearer.ptr, bearer.len, r->secret) ==
-		0);
-}
 
 /* Where the key is in the table, or where it would go: an empty place, or that of the oldest. */
 static struct kept **
@@ -199,7 +134,7 @@ recall_keep(struct recall *r, struct recall_mark m, const struct credential *c, 
 		return;
 	k = new_kept(caller);
 	k->at_us = m.at_us;
-	make_key(r, c->bearer, k->key);
+	keep_key(r->secret, c->bearer, k->key);
 	drop(put(r, m.changes, k));
 }
 
@@ -226,12 +161,12 @@ get(struct recall *r, const unsigned char *key)
 const struct caller *
 recall_find(struct recall *r, const struct credential *c)
 {
-	unsigned char key[KEY];
+	unsigned char key[KEEP_KEY];
 	struct kept *k;
 
 	if (!c->bearer.len)
 		return NULL;
-	make_key(r, c->bearer, key);
+	keep_key(r->secret, c->bearer, key);
 	k = get(r, key);
 	if (!k)
 		return NULL;
@@ -263,11 +198,11 @@ take_out(struct recall *r, const unsigned char *key)
 void
 recall_drop(struct recall *r, const struct credential *c)
 {
-	unsigned char key[KEY];
+	unsigned char key[KEEP_KEY];
 
 	if (!c->bearer.len)
 		return;
-	make_key(r, c->bearer, key);
+	keep_key(r->secret, c->bearer, key);
 	drop(take_out(r, key));
 }
 

@@ -2,7 +2,7 @@
 /*
  * recall: callers that were identified a moment ago, so that an evaluation needs no database.
  *
- *	recall_begin -> caller_identify -> recall_keep ... recall_find -> recall_release
+ *	recall_begin -> caller_enter -> recall_keep ... recall_find -> recall_release
  *	                                        `--a second, or a change of rights--> forgotten
  *
  * Only tokens, and only for what reads flags (docs/decisions/0010): who keeps one has found that it may. Everything

@@ -203,7 +203,7 @@ identify_tx(struct ctx *cx, void *arg)
 {
 	struct identify *i = arg;
 
-	return caller_identify(cx, &i->credential, &i->caller);
+	return caller_enter(cx, &i->credential, CALLER_UNLOCKED, &i->caller);
 }
 
 static status
@@ -302,7 +302,7 @@ check_identify(struct world *w)
 	assert_false(caller_may(&c, STR("note.note.write")));
 	assert_status(identify(w, STR("cs_pat_"), NULL), E_UNAUTHENTICATED);
 	assert_status(identify(w, STR(""), NULL), E_UNAUTHENTICATED);
-	assert_status(caller_identify(&w->cx, NULL, &c), E_UNAUTHENTICATED);
+	assert_status(caller_enter(&w->cx, NULL, CALLER_UNLOCKED, &c), E_UNAUTHENTICATED);
 }
 
 static void
