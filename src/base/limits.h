@@ -104,12 +104,13 @@
 #define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
 #define LIMIT_AUDIT_TEXT    1024u	/* one column of an entry: names and ids, no prose */
 #define LIMIT_AUDIT_LEAF    (64u * KIB) /* all columns, each byte escaped */
-#define LIMIT_AUDIT_BATCH   256u  /* entries sealed in one transaction: the writer is not held for long */
-#define LIMIT_AUDIT_ROUND   2048u /* entries sealed before a checkpoint is signed for them */
-#define LIMIT_AUDIT_PAGE    500u  /* entries of one list */
-#define LIMIT_AUDIT_SCAN    5000u /* entries that one list looks at; then it hands out a cursor */
-#define LIMIT_AUDIT_EXPORT  5000u /* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
-#define LIMIT_AUDIT_SEAL_MS 800	  /* how often the sealer looks: a checkpoint is out within two seconds */
+#define LIMIT_AUDIT_BATCH   256u /* entries sealed in one transaction: the writer is not held for long */
+#define LIMIT_AUDIT_SEAL    (1u << 20) /* the names or the hashes of a batch: ids of LIMIT_AUDIT_TEXT, escaped */
+#define LIMIT_AUDIT_ROUND   2048u      /* entries sealed before a checkpoint is signed for them */
+#define LIMIT_AUDIT_PAGE    500u       /* entries of one list */
+#define LIMIT_AUDIT_SCAN    5000u      /* entries that one list looks at; then it hands out a cursor */
+#define LIMIT_AUDIT_EXPORT  5000u      /* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
+#define LIMIT_AUDIT_SEAL_MS 800 /* how often the sealer looks: a checkpoint is out within two seconds */
 
 /* --- identity --- */
 #define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */

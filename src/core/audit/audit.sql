@@ -59,11 +59,24 @@ JOIN audit_entry e ON e.org_id = p.org_id AND e.entry_id = p.entry_id ORDER BY p
 DELETE FROM audit_pending WHERE org_id = $1 AND entry_id IN (
 	SELECT entry_id FROM audit_leaf WHERE org_id = $1 AND leaf_index >= $2 AND leaf_index < $3)
 
--- name: audit_leaf_add
-INSERT INTO audit_leaf (org_id, leaf_index, entry_id, hash) VALUES ($1, $2, $3, $4)
+-- name: audit_leaves_add sqlite
+-- A batch in one statement: $3 is a JSON array of entry ids, $4 their hashes, one after the other.
+INSERT INTO audit_leaf (org_id, leaf_index, entry_id, hash)
+SELECT $1, $2 + key, value, substr($4, key * 32 + 1, 32) FROM json_each($3)
+-- name: audit_leaves_add postgres
+INSERT INTO audit_leaf (org_id, leaf_index, entry_id, hash)
+SELECT $1, $2 + l.n - 1, l.id, substring(CAST($4 AS BYTEA) FROM CAST(l.n - 1 AS INTEGER) * 32 + 1 FOR 32)
+FROM json_array_elements_text(CAST(CAST($3 AS TEXT) AS JSON)) WITH ORDINALITY AS l (id, n)
 
--- name: audit_node_add
-INSERT INTO audit_node (org_id, last_leaf, level, hash) VALUES ($1, $2, $3, $4)
+-- name: audit_nodes_add sqlite
+-- The same; $2 has 64 * last_leaf + level of each.
+INSERT INTO audit_node (org_id, last_leaf, level, hash)
+SELECT $1, value >> 6, value & 63, substr($3, key * 32 + 1, 32) FROM json_each($2)
+-- name: audit_nodes_add postgres
+INSERT INTO audit_node (org_id, last_leaf, level, hash)
+SELECT $1, CAST(l.node AS BIGINT) >> 6, CAST(l.node AS BIGINT) & 63,
+	substring(CAST($3 AS BYTEA) FROM CAST(l.n - 1 AS INTEGER) * 32 + 1 FOR 32)
+FROM json_array_elements_text(CAST(CAST($2 AS TEXT) AS JSON)) WITH ORDINALITY AS l (node, n)
 
 -- name: audit_leaf_hash
 SELECT hash FROM audit_leaf WHERE org_id = $1 AND leaf_index = $2

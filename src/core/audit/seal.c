@@ -93,8 +93,7 @@ append_rows(struct ctx *cx, struct tree_head *head, const struct audit_row *rows
 {
 	int64_t from = head->size, gone;
 
-	for (size_t i = 0; i < count; i++)
-		TRY(tree_append(cx, head, &rows[i]));
+	TRY(tree_append(cx, head, rows, count));
 	TRY(db_run_count(
 		cx, SQL_AUDIT_PENDING_DONE, &gone, TEXT(rows[0].org_id), INT(from), INT(head->size)));
 	if (gone != (int64_t)count)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/audit/tree.h"
 
+#include "base/buf.h"
 #include "base/check.h"
+#include "base/limits.h"
 #include "db/db.h"
+#include "json/out.h"
 
 #include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
 
@@ -114,8 +117,35 @@ tree_advance(struct ctx *cx, str org_id, const struct tree_head *from, const str
 
 /* --- growing --- */
 
-status
-tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *row)
+/* Rows of one table for one statement: a JSON array that names them, and their hashes in the same order. */
+struct column {
+	struct buf names, hashes;
+	struct json_out out;
+};
+
+static void
+start(struct ctx *cx, struct column *c)
+{
+	buf_init(&c->names, cx->arena, LIMIT_AUDIT_SEAL);
+	buf_init(&c->hashes, cx->arena, LIMIT_AUDIT_SEAL);
+	json_out_init(&c->out, &c->names);
+	json_out_array(&c->out, NULL);
+}
+
+static status
+finish(struct column *c, str *out_names, str *out_hashes)
+{
+	json_out_end(&c->out);
+	TRY(buf_finish(&c->names, out_names));
+	return buf_finish(&c->hashes, out_hashes);
+}
+
+/* A node's name is 64 * last_leaf + level. */
+_Static_assert(MERKLE_LEVELS <= 64, "a level fits six bits");
+
+static status
+grow(struct ctx *cx, struct tree_head *head, const struct audit_row *row, struct column *leaves,
+	struct column *nodes)
 {
 	struct merkle_done done[MERKLE_LEVELS];
 	struct merkle_hash leaf;
@@ -124,14 +154,32 @@ tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *row)
 
 	TRY(audit_row_leaf(cx, row, &data));
 	merkle_leaf(data, &leaf);
-	TRY(db_later(cx, SQL_AUDIT_LEAF_ADD, TEXT(row->org_id), INT(head->size), TEXT(row->id),
-		BLOB(bytes(&leaf, 1))));
+	json_out_str(&leaves->out, NULL, row->id);
+	buf_add(&leaves->hashes, bytes(&leaf, 1));
 	count = merkle_append(&head->edge, &leaf, done);
-	for (size_t i = 0; i < count; i++)
-		TRY(db_later(cx, SQL_AUDIT_NODE_ADD, TEXT(row->org_id), INT(done[i].last_leaf),
-			INT(done[i].level), BLOB(bytes(&done[i].hash, 1))));
+	for (size_t i = 0; i < count; i++) {
+		json_out_int(&nodes->out, NULL, (int64_t)(done[i].last_leaf << 6 | done[i].level));
+		buf_add(&nodes->hashes, bytes(&done[i].hash, 1));
+	}
 	head->size++;
 	return OK;
+}
+
+status
+tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *rows, size_t count)
+{
+	int64_t from = head->size;
+	struct column leaves, nodes;
+	str names, hashes;
+
+	start(cx, &leaves);
+	start(cx, &nodes);
+	for (size_t i = 0; i < count; i++)
+		TRY(grow(cx, head, &rows[i], &leaves, &nodes));
+	TRY(finish(&leaves, &names, &hashes));
+	TRY(db_later(cx, SQL_AUDIT_LEAVES_ADD, TEXT(rows[0].org_id), INT(from), TEXT(names), BLOB(hashes)));
+	TRY(finish(&nodes, &names, &hashes));
+	return db_later(cx, SQL_AUDIT_NODES_ADD, TEXT(rows[0].org_id), TEXT(names), BLOB(hashes));
 }
 
 /* --- proofs --- */

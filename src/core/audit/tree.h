@@ -24,9 +24,10 @@ struct tree_head {
 status tree_head(struct ctx *cx, str org_id, struct tree_head *out) MUST_USE;
 status tree_lock(struct ctx *cx, str org_id, struct tree_head *out) MUST_USE;
 
-/* Adds the row as the next leaf: its leaf, the nodes it completes; *head moves, but for its root, which only
- * tree_advance needs, and the stored head does not. */
-status tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *row) MUST_USE;
+/* Adds the rows (one at least, of one organization, at most LIMIT_AUDIT_BATCH) as the next leaves: the leaves, the
+ * nodes they complete; *head moves, but for its root, which only tree_advance needs, and the stored head does not. */
+status
+tree_append(struct ctx *cx, struct tree_head *head, const struct audit_row *rows, size_t count) MUST_USE;
 
 /* Moves the stored head from one to the other. E_CONFLICT  it is not where we found it */
 status
