@@ -1,5 +1,5 @@
 -- min_compatible: 12
--- What a server remembers of a caller is good as long as this number is the same (docs/decisions/0014): every change of a
+-- What a server remembers of a caller is good as long as this number is the same (docs/decisions/0015): every change of a
 -- row that says who somebody is and what they may do draws another one, in its own transaction, whoever makes it. It is
 -- drawn and not counted: a number that was rolled back, or lost with a primary, must not come again with other rights.
 
