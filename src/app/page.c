@@ -16,8 +16,8 @@ static const char html[] =
 "<main>\n"
 "<h1>Countersign</h1>\n"
 "<p>Agents propose, people and policy decide, and every decision is on record.</p>\n"
-"<p>This server is running, version " COUNTERSIGN_VERSION ". The console will be here;\n"
-"until then the API is what there is.</p>\n"
+"<p>This server is running, version " COUNTERSIGN_VERSION ". It was built without\n"
+"the console; the API is what there is.</p>\n"
 "<h2>Where to go</h2>\n"
 "<ul>\n"
 "<li><a href=\"/openapi.json\">The API</a>, as an OpenAPI document</li>\n"
@@ -50,7 +50,7 @@ static const char css[] =
 "dd { margin: 0 0 1rem; }\n";
 /* clang-format on */
 
-static const struct http_file index_page = {
+const struct http_file plain_page = {
 	.path = "", .content_type = "text/html; charset=utf-8", .body = { html, sizeof(html) - 1 }
 };
 static const struct http_file style = {
@@ -76,7 +76,6 @@ page_routes(struct ctx *cx, struct http_route out[PAGE_ROUTES])
 
 	assets[0] = style;
 	assets[1] = setup_script;
-	TRY(route(cx, "/", &index_page, 1, &out[0]));
-	TRY(route(cx, SETUP_PATH, &setup_page, 1, &out[1]));
-	return route(cx, "/assets/{*}", assets, 2, &out[2]);
+	TRY(route(cx, SETUP_PATH, &setup_page, 1, &out[0]));
+	return route(cx, "/assets/{*}", assets, 2, &out[1]);
 }

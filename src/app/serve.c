@@ -32,6 +32,7 @@
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
+#include "face/console/console.h"
 #include "face/mcp/mcp.h"
 #include "face/oauth/oauth.h"
 #include "face/ofrep/ofrep.h"
@@ -228,11 +229,13 @@ listen_on(struct ctx *cx)
 		.oidc = app->oidc,
 		.oauth = app->oauth,
 		.public_url = c->public_url };
-	TRY(rest_routes(
-		cx, app_ops, PAGE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES, &routes, &count));
+	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + CONSOLE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES,
+		&routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
 	count += PAGE_ROUTES;
+	TRY(console_routes(cx, &plain_page, routes + count));
+	count += CONSOLE_ROUTES;
 	app->ofrep = ofrep_new();
 	ofrep_routes(app->ofrep, routes + count);
 	count += OFREP_ROUTES;

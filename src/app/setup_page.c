@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page behind the link of a first start, until the console brings its own. */
+/* The page behind the link of a first start: plain, as it works in a build without a console, too. */
 #include "app/page.h"
 
 /* clang-format off */
@@ -33,6 +33,7 @@ static const char html[] =
 "<dt>You sign in as</dt><dd id=\"admin-email\"></dd>\n"
 "<dt>Your token; it may vote for an hour</dt><dd><code id=\"admin-token\"></code></dd>\n"
 "<dt>The first agent's token</dt><dd><code id=\"agent-token\"></code></dd>\n"
+"<dt>Where you decide</dt><dd><a href=\"/\">The console</a></dd>\n"
 "</dl>\n"
 "</main>\n"
 "</body>\n"

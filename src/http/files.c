@@ -10,7 +10,7 @@
 
 struct entry {
 	const struct http_file *file;
-	str path, etag;
+	str path, etag, gzip_etag; /* two sets of bytes have two tags (RFC 9110 8.8.3) */
 };
 
 struct http_files {
@@ -45,7 +45,8 @@ http_files_new(struct ctx *cx, const struct http_file *files, size_t count, stru
 	for (size_t i = 0; i < count; i++)
 		f->entries[i] = (struct entry){ .file = &files[i],
 			.path = str_of(files[i].path),
-			.etag = make_etag(cx->arena, files[i].body) };
+			.etag = make_etag(cx->arena, files[i].body),
+			.gzip_etag = make_etag(cx->arena, files[i].gzip) };
 	if (count)
 		qsort(f->entries, count, sizeof(f->entries[0]), compare);
 	for (size_t i = 1; i < count; i++)
@@ -73,12 +74,51 @@ matches(str wanted, str etag)
 	return false;
 }
 
+/* Accept-Encoding: gzip by name or by "*", unless its weight is 0 (RFC 9110 12.5.3). */
+static bool
+takes_gzip(str accepted)
+{
+	str one, coding, weight, rest = accepted;
+	bool more = true;
+
+	while (more) {
+		more = str_cut(rest, ',', &one, &rest);
+		if (!more)
+			one = rest;
+		if (!str_cut(one, ';', &coding, &weight)) {
+			coding = one;
+			weight = (str){ 0 };
+		}
+		coding = str_trim(coding);
+		weight = str_trim(weight);
+		if (str_eq(coding, STR("gzip")) || str_eq(coding, STR("*")))
+			return !str_eq(weight, STR("q=0")) && !str_starts(weight, STR("q=0.0"));
+	}
+	return false;
+}
+
+/* The tag of what is sent; says which of the two it is. */
+static str
+choose(struct http_exchange *x, const struct entry *e, str *out_body)
+{
+	*out_body = e->file->body;
+	if (!e->file->gzip.len)
+		return e->etag;
+	http_add_header(x, STR("Vary"), STR("Accept-Encoding"));
+	if (!takes_gzip(http_header(x, STR("Accept-Encoding"))))
+		return e->etag;
+	http_add_header(x, STR("Content-Encoding"), STR("gzip"));
+	*out_body = e->file->gzip;
+	return e->gzip_etag;
+}
+
 void
 http_files_serve(struct http_exchange *x, void *arg)
 {
 	const struct http_files *f = arg;
 	struct entry key = { .path = x->req.params[0] };
 	const struct entry *e = bsearch(&key, f->entries, f->count, sizeof(key), compare);
+	str etag, body;
 
 	if (!e) {
 		status s = fail(x->cx, E_NOT_FOUND, "there is nothing here");
@@ -86,9 +126,10 @@ http_files_serve(struct http_exchange *x, void *arg)
 		http_refuse(x, s);
 		return;
 	}
-	http_add_header(x, STR("ETag"), e->etag);
+	etag = choose(x, e, &body);
+	http_add_header(x, STR("ETag"), etag);
 	http_add_header(x, STR("Cache-Control"),
 		e->file->immutable ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
-	x->status = matches(http_header(x, STR("If-None-Match")), e->etag) ? 304 : 200;
-	http_answer_fixed(x, e->file->content_type, e->file->body);
+	x->status = matches(http_header(x, STR("If-None-Match")), etag) ? 304 : 200;
+	http_answer_fixed(x, e->file->content_type, body);
 }

@@ -162,6 +162,7 @@ struct http_file {
 	const char *content_type;
 	str body;
 	bool immutable; /* its name changes with its content: caches may keep it for ever */
+	str gzip;	/* the same, compressed; empty: there is none. For clients that take it */
 };
 struct http_files;
 

@@ -59,6 +59,7 @@ async function signedIn(answer, at = server) {
 const entries = async (filter) => (await ok(admin.get(`/api/v1/orgs/default/audit?limit=100&${new URLSearchParams(filter)}`))).entries;
 
 test('ID-8 the start sends the browser to the provider with state, nonce and PKCE, and a cookie that comes back from there', async () => {
+	assert.deepEqual((await server.get('/api/v1/session')).json, { password: true, oidc: true }); // a page may offer it
 	const { location, answer } = await begin();
 	const url = new URL(location), query = Object.fromEntries(url.searchParams);
 	assert.equal(url.origin + url.pathname, `${puppet.issuer}/auth`);

@@ -107,19 +107,20 @@ test('server_metrics counts answers by operation and class, and buckets add up',
 	assert.ok(samples.get(`countersign_http_answer_seconds_bucket${op},le="0.0001"}`) <= samples.get(`countersign_http_answer_seconds_bucket${op},le="1"}`));
 });
 
-test('the page needs nothing from elsewhere and is readable without sight or mouse', async () => {
+test('WEB-1 every page is the console\'s index, which needs nothing from elsewhere and says something without scripts', async () => {
 	const { status, headers, text } = await server.get('/');
 	assert.equal(status, 200);
 	assert.match(headers.get('content-type'), /^text\/html/);
 	assert.match(text, /<html lang="en">/);
 	assert.match(text, /<title>[^<]+<\/title>/);
-	assert.match(text, /<main>/);
+	assert.match(text, /<noscript>\s*<main/);
 	assert.equal(text.match(/<h1>/g).length, 1);
-	assert.doesNotMatch(text, /<script|<style|style=|https?:\/\/|onclick/i);
+	assert.doesNotMatch(text, /<script(?![^>]* src=)|<style|style=|https?:\/\/|onclick/i);
 	const csp = headers.get('content-security-policy');
 	assert.ok(csp && !csp.includes('unsafe-inline'), csp);
 	assert.equal(headers.get('x-content-type-options'), 'nosniff');
-	for (const [, link] of text.matchAll(/href="([^"]+)"/g)) assert.equal((await server.get(link)).status, 200, link);
+	for (const [, link] of text.matchAll(/(?:href|src)="([^"]+)"/g)) assert.equal((await server.get(link)).status, 200, link);
+	assert.equal((await server.get('/proposals/01a1e390-87f9-7a7a-8000-00095816e59f')).text, text, 'approveUrl leads here');
 });
 
 test('a page that has not changed is not sent again', async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in (ID-8): session_start, session_end, me, me_password.
+// Signing in (ID-8): session_ways, session_start, session_end, me, me_password.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -45,6 +45,10 @@ test('a right password starts a session in a cookie that scripts and other sites
 	assert.equal(me.json.email, who.email);
 	assert.equal(me.json.mayVote, true);
 	assert.equal(me.json.csrfToken, json.csrfToken); // a page that was loaded again can go on
+});
+
+test('a page can ask how people sign in here, before anybody has', async () => {
+	assert.deepEqual((await server.get('/api/v1/session')).json, { password: true, oidc: false });
 });
 
 test('a wrong password, a person who does not exist and one without a password answer the same', async () => {

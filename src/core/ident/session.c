@@ -29,6 +29,28 @@ set_cookie(struct ctx *cx, str value, int64_t max_age)
 			STR_ARG(value), max_age));
 }
 
+/* --- how one may sign in --- */
+
+struct ways_out {
+	bool password, oidc;
+};
+static const struct field ways_out[] = {
+	FIELD_BOOL(struct ways_out, password, .need = true, .doc = "With a password: session_start."),
+	FIELD_BOOL(struct ways_out, oidc, .need = true,
+		.doc = "At an identity provider: a browser goes to session_oidc_start."),
+	FIELD_END,
+};
+
+static status
+run_ways(struct ctx *cx, const void *in, struct json_out *out)
+{
+	struct ways_out answer = { .password = true, .oidc = cx->oidc != NULL };
+
+	(void)in;
+	json_out_fields(out, ways_out, &answer);
+	return OK;
+}
+
 /* --- signing in --- */
 
 struct sign_in_in {
@@ -491,6 +513,14 @@ run_password(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 const struct op session_ops[] = {
+	{ .name = "session_ways",
+		.method = "GET",
+		.path = "/api/v1/session",
+		.rule = RULE_PUBLIC,
+		.where = OP_INLINE,
+		.doc = "Says how people may sign in here: for a page that asks them to.",
+		.out = ways_out,
+		.run = run_ways },
 	{ .name = "session_start",
 		.method = "POST",
 		.path = "/api/v1/session",

@@ -391,11 +391,12 @@ const struct field wire_out[] = {
 };
 
 static void
-out_proposer(const struct proposal *p, struct json_out *o)
+out_proposer(const struct proposal *p, const struct json *card, struct json_out *o)
 {
 	json_out_object(o, "proposer");
 	json_out_str(o, "id", p->proposer_id);
 	json_out_str(o, "kind", p->proposer_kind);
+	json_out_value(o, "name", json_get(json_get(card, STR("askedBy")), STR("name")));
 	if (p->delegator_id.len)
 		json_out_str(o, "onBehalfOf", p->delegator_id);
 	json_out_end(o);
@@ -532,7 +533,7 @@ out_common(struct ctx *cx, const struct proposal *p, const struct json *card, bo
 	json_out_str(o, "summary", p->summary);
 	json_out_value(o, "risk", json_get(card, STR("risk")));
 	json_out_str(o, "viewHash", p->view_hash);
-	out_proposer(p, o);
+	out_proposer(p, card, o);
 	json_out_time(o, "createdAt", p->created_at);
 	json_out_time(o, "expiresAt", p->expires_at);
 	return OK;
@@ -599,5 +600,8 @@ wire_short(struct ctx *cx, const struct proposal *p, struct json_out *o)
 		return OK;
 	}
 	TRY(row_card(cx, p, &card));
-	return out_common(cx, p, card, false, o);
+	TRY(out_common(cx, p, card, false, o));
+	json_out_value(o, "targetSystem", json_get(card, STR("targetSystem")));
+	json_out_value(o, "resource", json_get(card, STR("resource")));
+	return OK;
 }

@@ -358,6 +358,7 @@ static const struct http_file files[] = {
 	{ "", "text/html; charset=utf-8", { "<p>index</p>", 12 }, false },
 	{ "assets/app.1.js", "text/javascript", { "1", 1 }, true },
 	{ "empty", "text/plain", { "", 0 }, false },
+	{ "packed", "text/plain", { "as it is", 8 }, true, { "zip", 3 } },
 };
 
 static void
@@ -370,7 +371,7 @@ files_have_tags_and_rules(void **state)
 
 	(void)state;
 	UNIT(u);
-	assert_status(http_files_new(&u.cx, files, 3, &table), OK);
+	assert_status(http_files_new(&u.cx, files, 4, &table), OK);
 	const struct http_route paths[] = {
 		{ HTTP_GET_, "/", HTTP_INLINE, .handler = http_files_serve, .arg = table },
 		{ HTTP_GET_, "/{*}", HTTP_INLINE, .handler = http_files_serve, .arg = table },
@@ -412,6 +413,56 @@ files_have_tags_and_rules(void **state)
 }
 
 static void
+who_takes_gzip_gets_it_with_a_tag_of_its_own(void **state)
+{
+	static const struct {
+		const char *accept, *body;
+	} cases[] = {
+		{ "gzip", "zip" },
+		{ "br, gzip;q=0.5", "zip" },
+		{ "*", "zip" },
+		{ "gzip;q=0", "as it is" },
+		{ "gzip; q=0.000, br", "as it is" },
+		{ "br", "as it is" },
+		{ "", "as it is" },
+	};
+	struct http_files *table;
+	struct got g;
+	char request[256], plain[64], packed[64];
+
+	(void)state;
+	UNIT(u);
+	assert_status(http_files_new(&u.cx, files, 4, &table), OK);
+	const struct http_route paths[] = {
+		{ HTTP_GET_, "/{*}", HTTP_INLINE, .handler = http_files_serve, .arg = table },
+	};
+	START(f, paths);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool zip = cases[i].body[0] == 'z';
+
+		(void)snprintf(request, sizeof(request),
+			"GET /packed HTTP/1.1\r\nHost: a\r\nAccept-Encoding: %s\r\n\r\n", cases[i].accept);
+		ask(&f, str_of(request), &g);
+		assert_string_equal(g.body, cases[i].body);
+		assert_string_equal(header(&g, "Content-Encoding"), zip ? "gzip" : "");
+		assert_string_equal(header(&g, "Vary"), "Accept-Encoding");
+		(void)snprintf(zip ? packed : plain, sizeof(packed), "%s", header(&g, "ETag"));
+	}
+	assert_string_not_equal(plain, packed);
+	(void)snprintf(request, sizeof(request),
+		"GET /packed HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\nIf-None-Match: %s\r\n\r\n",
+		plain);
+	ask(&f, str_of(request), &g);
+	assert_int_equal(g.status, 200); /* the tag of the other bytes */
+	(void)snprintf(request, sizeof(request),
+		"GET /packed HTTP/1.1\r\nHost: a\r\nIf-None-Match: %s\r\n\r\n", plain);
+	ask(&f, str_of(request), &g);
+	assert_int_equal(g.status, 304);
+	ask(&f, STR("GET /empty HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n"), &g);
+	assert_string_equal(header(&g, "Vary"), "");
+}
+
+static void
 two_files_of_one_path_are_invalid(void **state)
 {
 	static const struct http_file same[] = { { "a", "", { "", 0 }, false }, { "b", "", { "", 0 }, false },
@@ -439,6 +490,7 @@ main(void)
 		cmocka_unit_test(a_certificate_that_cannot_be_used_is_said),
 		cmocka_unit_test(files_have_tags_and_rules),
 		cmocka_unit_test(two_files_of_one_path_are_invalid),
+		cmocka_unit_test(who_takes_gzip_gets_it_with_a_tag_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

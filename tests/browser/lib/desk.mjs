@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A person at the console: the real server, Debian's Chromium, axe. CHROMIUM says where the browser is.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { chromium } from 'playwright-core';
+
+import { ok, World } from '../../api/lib/flow.mjs';
+import { onPostgres, root, startServer } from '../../api/lib/server.mjs';
+
+const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
+if (!existsSync(program)) throw new Error(`${program} does not exist; tools/install browser, or say where it is with CHROMIUM`);
+
+const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const pictures = path.join(root, 'build/screenshots');
+const password = 'correct horse battery';
+
+export const looks = {
+	light: { viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
+	dark: { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
+	phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true, isMobile: true, deviceScaleFactor: 2 },
+};
+
+export class Desk {
+	static async open() {
+		const desk = Object.assign(new Desk(), { pages: new Set() });
+		desk.world = await World.start();
+		desk.browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+		return desk;
+	}
+
+	get url() {
+		return this.world.server.url;
+	}
+
+	async close() {
+		await this.browser?.close();
+		await this.world?.stop();
+	}
+
+	/** A member who can sign in. */
+	async member(name, roles = ['admin']) {
+		const email = `${name.toLowerCase().replaceAll(/[^a-z]+/g, '.')}.${++this.world.count}@example.org`;
+		const { id } = await ok(this.world.admin.post('/api/v1/members', { name, email, password, roles }));
+		return { id, name, email, password };
+	}
+
+	/** A browser of somebody's own; what went wrong in its pages is in page.wrong. */
+	async page(at = '/', { look = 'light', locale = 'en-US', context } = {}) {
+		const own = context ?? (await this.browser.newContext({ ...looks[look], locale }));
+		const page = Object.assign(await own.newPage(), { wrong: [], asked: [] });
+		page.on('pageerror', (error) => page.wrong.push(error.message));
+		page.on('console', (message) => message.type() === 'error' && /Content Security Policy|Trusted/i.test(message.text()) && page.wrong.push(message.text()));
+		page.on('request', (request) => page.asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+		await page.goto(this.url + at);
+		return page;
+	}
+
+	async signIn(page, who) {
+		await page.locator('input[type=email]').fill(who.email);
+		await page.locator('input[type=password]').fill(who.password);
+		await page.locator('button[type=submit]').click();
+		await page.locator('#inbox-title').waitFor({ state: 'attached' });
+	}
+
+	/** A signed-in browser at a page. */
+	async desk(who, at = '/', options = {}) {
+		const page = await this.page(at, options);
+		await this.signIn(page, who);
+		return page;
+	}
+
+	/** Stops the server; start() brings it back at the same address. */
+	async stop() {
+		this.port = this.world.server.port;
+		const { first, database } = this.world.server;
+		Object.assign(this, { first, database });
+		await this.world.server.stop({ keep: true });
+	}
+
+	async start() {
+		this.world.server = Object.assign(await startServer({ database: this.database, listen: `127.0.0.1:${this.port}` }), { first: this.first, database: this.database });
+	}
+
+	/** Changes the database behind the server's back. SQLite has one owner: there the server is away meanwhile. */
+	async change(sql) {
+		if (onPostgres) return void await promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', this.world.server.database.url, '-c', sql]);
+		await this.stop();
+		const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()';
+		await promisify(execFile)('python3', ['-c', script, path.join(this.database.dir, 'countersign.db'), sql]).finally(() => this.start());
+	}
+}
+
+/** No violation of WCAG 2.2 A and AA, nor of axe's best practices. */
+export async function accessible(page, what) {
+	await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
+	const session = await page.context().newCDPSession(page); // the pages' policy would refuse a script of ours
+	const { readFile } = await import('node:fs/promises');
+	await session.send('Runtime.evaluate', { expression: await readFile(axeFile, 'utf8') });
+	const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression: 'axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)])))', awaitPromise: true });
+	await session.detach();
+	assert.ok(!exceptionDetails, JSON.stringify(exceptionDetails));
+	assert.deepEqual(JSON.parse(result.value), [], what);
+}
+
+/** A picture for people to look at, in build/screenshots. */
+export async function picture(page, name) {
+	await mkdir(pictures, { recursive: true });
+	await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server says about proposals, as far as the console looks at it.
+import type { Json } from './canon.ts';
+
+export const STATES = ['pending', 'approved', 'executing', 'applied', 'failed', 'unknown', 'denied', 'cancelled', 'expired'] as const;
+export type State = (typeof STATES)[number] | 'tampered';
+export type Risk = 'low' | 'medium' | 'high';
+export type Effect = 'read' | 'mutate' | 'destructive';
+
+export interface Row {
+	proposalId: string;
+	status: State;
+	tool: string;
+	effect: Effect;
+	summary: string;
+	risk: { level: Risk; reasons: string[] };
+	viewHash: string;
+	proposer: { id: string; kind: string; name: string; onBehalfOf?: string };
+	createdAt: string;
+	expiresAt: string;
+	targetSystem: string;
+	resource: { type: string; key: string; environment: string };
+}
+
+export interface Vote {
+	personId: string;
+	name: string;
+	decision: 'approved' | 'denied' | 'denied_with_reason';
+	reason?: string;
+	viaToken: boolean;
+	counts: boolean;
+	at: string;
+}
+
+export type Change =
+	| { kind: 'update'; diff: { path: string; before?: Json; after?: Json }[] }
+	| { kind: 'create'; after: Json }
+	| { kind: 'delete'; before: Json }
+	| { kind: 'call'; input: Json };
+
+export interface RecentContexts {
+	sentence: string;
+	contexts?: number;
+	changed?: number;
+	changes?: { before: Json; after: Json; contexts: number }[];
+	groups?: { field: string; value: string; changed: number; contexts: number }[];
+}
+
+/** The canonical card: what a person decides on, and what viewHash is the hash of. */
+export interface Card {
+	summary: string;
+	tool: { name: string; title: string; version: number };
+	targetSystem: string;
+	affectedData: string;
+	effect: Effect;
+	change: Change;
+	resource: { type: string; key: string; environment: string };
+	liveVersion?: number;
+	blastRadius?: Json;
+	recentContexts?: RecentContexts;
+	risk: { level: Risk; reasons: string[] };
+	rollbackSupported: boolean;
+	failureImplications: string;
+	askedBy: { id: string; kind: string; name: string; onBehalfOf?: string };
+	approvers?: Json;
+	expiresAt: number;
+	policyVersion: number;
+	payloadHash: string;
+	warnings: string[];
+	agentSays: { summary: string; reasoning: string; warnings: string[] };
+}
+
+export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
+	state: State;
+	toolVersion: number;
+	payload: Json;
+	payloadHash: string;
+	card: Card;
+	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
+	result?: Json;
+	reveal?: Json;
+	error?: string;
+	applierId?: string;
+	appliedVersion?: number;
+	resolvedAt?: string;
+	apply?: { code: string; message: string; details?: Json };
+}
+
+export const isOpen = (state: State): boolean => state === 'pending' || state === 'approved';
