@@ -62,17 +62,18 @@ struct ctx {
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
 	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
-	struct known *known;		     /* callers whose rights have not changed (core/known); NULL: none */
-	struct recall *recall;		     /* callers of a moment ago (core/ident); NULL: none */
-	struct live *live;		     /* compiled rulesets (domain/flag); NULL: none */
-	struct reservoir *reservoir;	     /* samples of contexts (domain/flag); NULL: none */
-	str public_url;			     /* where people reach us, "https://host", or empty */
-	bool rights_held;		     /* the lock on rights is ours alone (op_need_rights) */
+	struct known *known;	     /* callers whose rights have not changed (core/known); NULL: none */
+	struct recall *recall;	     /* callers of a moment ago (core/ident); NULL: none */
+	struct live *live;	     /* compiled rulesets (domain/flag); NULL: none */
+	struct reservoir *reservoir; /* samples of contexts (domain/flag); NULL: none */
+	str public_url;		     /* where people reach us, "https://host", or empty */
+	bool rights_held;	     /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
 	str if_match;	     /* If-Match, as it came, or empty */
 	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
+	bool hasty;	     /* a wait answers at once, with what there is */
 	str request_id;	     /* for the log */
 	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;

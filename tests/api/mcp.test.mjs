@@ -38,7 +38,8 @@ async function send(body, { token = agent.token, headers = {}, method = 'POST', 
 		body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
 	});
 	const text = await response.text();
-	return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+	const last = text.split('\n').filter((line) => line.startsWith('data: {')).at(-1)?.slice(6); // of a stream
+	return { status: response.status, headers: response.headers, text, json: text.startsWith('{') || last ? JSON.parse(last ?? text) : undefined };
 }
 
 const request = (method, params = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params });
@@ -283,7 +284,7 @@ test('MCP-1 versions are negotiated back to 2025-03-26, and an unknown one gets 
 	const unknown = await send(request('unknown/method'), { headers });
 	assert.equal(unknown.status, 200);
 	assert.equal(unknown.json.error.code, -32601);
-	assert.equal((await send(request('resources/subscribe', { uri: 'countersign://proposals/x' }), { headers })).json.error.code, -32601);
+	assert.equal((await send(request('resources/subscribe', { uri: 'countersign://proposals/x' }), { headers })).json.error.code, -32002);
 	assert.equal((await send(request('server/discover'), { headers })).json.error.code, -32601);
 	assert.equal((await send(request('logging/setLevel', { level: 'debug' }), { headers })).json.error, undefined);
 	assert.equal((await send(request('logging/setLevel', { level: 'loud' }), { headers })).json.error.code, -32602);

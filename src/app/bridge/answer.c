@@ -214,7 +214,7 @@ try_again(struct letter *l)
 {
 	int64_t now = clock_mono_us();
 
-	if (!l->failing_us)
+	if (!l->failing_us || now - l->sent_us > LIMIT_BRIDGE_PATIENCE_US) /* it went well meanwhile */
 		l->failing_us = now;
 	if (!l->bridge->reached || l->cancelled || now - l->failing_us > LIMIT_BRIDGE_PATIENCE_US)
 		return false;
@@ -319,7 +319,6 @@ take_end(void *arg, const struct http_flight *f, status s, str why)
 	}
 	b->reached = true;
 	b->away = false;
-	l->failing_us = 0;
 	if (number == 404 && l->session.len && b->hello.len && !l->renewed) {
 		renew(l);
 		return;
@@ -328,7 +327,10 @@ take_end(void *arg, const struct http_flight *f, status s, str why)
 		l->renewed = false;
 	if (follow_again(l, number) || (number == 200 && resume(l)))
 		return;
-	finish(l, f, number);
+	if (number == 200 && is_stream(f) && owes(l))
+		fail_letter(l, E_TIMEOUT, STR("the stream ended before the answer"));
+	else
+		finish(l, f, number);
 }
 
 const struct http_flight_calls letter_calls = { take_piece, take_end };

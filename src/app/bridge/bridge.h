@@ -60,6 +60,7 @@ struct letter {
 	bool parked;		    /* ... for the session */
 	int64_t due_us;		    /* ... or for its time */
 	int64_t failing_us;	    /* since when; 0: it is not */
+	int64_t sent_us;	    /* when it was last sent */
 	int64_t heard_us;	    /* when the server last said something on it */
 	int64_t pause_ms;	    /* of a stream of news, before it is opened again */
 	struct events events;

@@ -136,7 +136,7 @@ letter_send(struct letter *l)
 
 	l->due_us = 0;
 	l->parked = false;
-	l->heard_us = clock_mono_us();
+	l->heard_us = l->sent_us = clock_mono_us();
 	if (l->modern)
 		add_modern(l, &f);
 	else

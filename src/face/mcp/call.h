@@ -12,8 +12,11 @@
 #ifndef FACE_MCP_CALL_H
 #define FACE_MCP_CALL_H
 
+#include "core/ident/caller.h"
 #include "face/mcp/mcp.h"
 #include "json/out.h"
+
+#include <stdatomic.h>
 
 #define MCP_MODERN  "2026-07-28"
 #define MCP_BATCHES "2025-03-26" /* the one revision that has them */
@@ -61,6 +64,8 @@ struct mcp_call {
 	str principal;		    /* after mcp_enter */
 	const struct json *answers; /* inputResponses, by key; or NULL */
 	str state;		    /* what the host kept (`keeps`) when it asked; or empty */
+	bool again;		    /* it is run again, after it waited */
+	int64_t began_us;	    /* when it first ran (clock_mono_us); 0: it runs now */
 
 	/* out */
 	struct json *asks;	 /* {key: {method, params}} */
@@ -68,9 +73,8 @@ struct mcp_call {
 	const char *result_type; /* NULL: complete */
 	bool drops;		 /* break the stream off: the client fetches the answer (legacy) */
 	bool holds;		 /* the stream goes on, others have it */
+	int64_t waits_us;	 /* not yet: it is run again, for so long after it began */
 	struct http_stream *stream;
-	const char *last; /* a member that is written last, NULL: none ... */
-	str rest; /* ... and its value with the end of the message, in memory that outlives the exchange */
 	int code, http; /* of a failure, where its status does not say them */
 	str data;
 };
@@ -87,7 +91,6 @@ enum mcp_task { MCP_TASK_GET, MCP_TASK_UPDATE, MCP_TASK_CANCEL };
 struct mcp_host {
 	const char *instructions;
 	bool open;	   /* nobody is asked who they are */
-	bool subscribes;   /* resources/subscribe, in the legacy era */
 	const char *scope; /* cacheScope */
 	int64_t ttl_ms;
 	status (*list)(struct mcp_call *c, enum mcp_list what, struct json_out *o);
@@ -116,8 +119,7 @@ const struct json *message_param(const struct mcp_call *c, str key);
 str message_text(const struct json *object, str key); /* its string, or empty */
 /* {"jsonrpc":"2.0","id":…,"result":{ and back: between them the members. */
 void message_begin(struct mcp_call *c, struct json_out *o);
-void message_end(struct mcp_call *c, struct json_out *o, const char *result_type); /* up to c->rest */
-#define MESSAGE_END "}}"			 /* what c->rest ends with */
+void message_end(struct mcp_call *c, struct json_out *o, const char *result_type);
 str message_error(struct mcp_call *c, status s); /* sets c->http */
 str message_notification(struct arena *a, const char *method, str params);
 uint64_t message_hash(str text); /* to tell texts apart, not to resist anybody */
@@ -140,6 +142,16 @@ status session_open(struct mcp_call *c) MUST_USE;
 void session_end(struct mcp_call *c);
 void session_set_level(struct mcp_call *c, int level);
 int session_level(struct mcp_call *c); /* the least that is sent */
+struct followed {
+	str uri;
+	uint64_t seen;
+};
+/* resources/subscribe: remembered by this server. Fails with RPC_PARAMS where it follows too many. */
+status session_follow(struct mcp_call *c, str uri, uint64_t seen) MUST_USE;
+void session_unfollow(struct mcp_call *c, str uri);
+size_t session_followed(struct mcp_call *c, struct followed out[LIMIT_MCP_URIS]);
+/* Is it another than the session last heard of? Whoever asks tells it, nobody else. */
+bool session_saw(struct mcp_call *c, str uri, uint64_t now);
 struct sessions;
 struct sessions *sessions_new(void);
 void sessions_free(struct sessions *s);
@@ -158,9 +170,9 @@ struct held;
 struct held *held_new(void);
 void held_stop(struct held *h);
 void held_free(struct held *h);
-status held_ask(struct mcp_call *c) MUST_USE; /* asks on the stream and keeps the call */
-void held_answer(struct mcp_call *c);	      /* a response has come */
-void held_cancel(struct mcp_call *c, const struct json *id);
+status held_ask(struct mcp_call *c) MUST_USE;	   /* asks on the stream and keeps the call */
+void held_answer(struct mcp_call *c);		   /* a response has come */
+void held_cancel(struct mcp_call *c, str id);	   /* as JSON */
 void held_drop(struct mcp_call *c, str answer);	   /* ends the stream; the answer waits */
 bool held_fetch(struct mcp_call *c, str event_id); /* it was there: the stream has it */
 
@@ -169,13 +181,55 @@ struct tool_texts;
 struct tool_texts *tool_texts_new(void);
 void tool_texts_free(struct tool_texts *t);
 
+/* --- follow.c: streams that one thread looks after --- */
+struct follower;
+struct follower_calls {
+	/* Something may have happened. False: it is over. c is the follower's, as a request would make it. */
+	bool (*look)(struct follower *f, struct mcp_call *c);
+	/* The server stops: the last words. */
+	void (*end)(struct follower *f, struct mcp_call *c);
+};
+struct follower { /* the first member of what follows; one piece of memory with all its text */
+	struct follower *next;
+	const struct follower_calls *calls;
+	struct http_stream *stream; /* NULL: it has been closed */
+	struct credential credential;
+	bool modern;
+	const char *version;
+	unsigned can;
+	str session, request; /* the request's id, as JSON */
+	str public_url;	      /* by which name we were called: it is in what is looked at */
+	atomic_bool cancelled;
+};
+struct followers;
+struct followers *followers_new(struct mcp *m);
+void followers_start(struct followers *all);
+void followers_end(struct followers *all); /* says the last words; waits for that, but not for long */
+void followers_stop(struct followers *all);
+void followers_free(struct followers *all);
+bool followers_reserve(struct followers *all);		     /* a place; false: all are taken */
+size_t follower_room(const struct mcp_call *c, str request); /* for the text of what follows */
+/* Whose it is, and whose text lies at *at, which moves on. */
+void follower_init(struct follower *f, const struct mcp_call *c, str request, char **at);
+str follower_keep(char **at, str text);
+void followers_add(struct followers *all, struct follower *f); /* with its stream; in the place reserved */
+void followers_cancel(struct mcp_call *c, str request);	       /* legacy: of that session */
+
 /* --- listen.c --- */
-struct listeners;
-struct listeners *listeners_new(struct mcp *m);
-void listeners_start(struct listeners *l);
-void listeners_stop(struct listeners *l);
-void listeners_free(struct listeners *l);
-status listen_begin(struct mcp_call *c) MUST_USE; /* a GET, or subscriptions/listen */
+status listen_begin(struct mcp_call *c, str last_event) MUST_USE; /* a GET, or subscriptions/listen */
+/* What a resource is now: another number where it is another. Not being there is a state, too: 0. */
+status listen_look(struct mcp_call *c, str uri, uint64_t *out) MUST_USE;
+
+/* --- park.c: calls that wait without holding a worker --- */
+/*
+ * For a host: shall the call wait on, at most `us` after it began? Then it writes nothing and returns OK; it runs
+ * again when something happened, or time is over. False: no longer, or it cannot: answer with what there is.
+ */
+bool park_more(struct mcp_call *c, int64_t us);
+bool park_possible(const struct mcp_call *c); /* does the client take a stream? */
+status park_begin(struct mcp_call *c) MUST_USE;
+/* A legacy client that lost the stream of a wait goes on with it, on any server. True: it was one. */
+bool park_resume(struct mcp_call *c, str last_event);
 
 /* --- waiting.c: tasks whose client has answered our question --- */
 struct answered;
@@ -201,7 +255,7 @@ struct mcp {
 	const struct mcp_host *host;
 	struct sessions *sessions;
 	struct held *held;
-	struct listeners *listeners;
+	struct followers *followers;
 	struct answered *answered;
 	struct tool_texts *tools; /* what our own host says of its tools */
 };

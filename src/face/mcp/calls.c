@@ -4,6 +4,7 @@
  * credential or the budget is a JSON-RPC error; all else is a result. A blocked tool is answered as one that does
  * not exist (TL-2).
  */
+#include "base/clock.h"
 #include "core/gate/gate.h"
 #include "face/mcp/own.h"
 
@@ -86,13 +87,30 @@ call_tool(struct mcp_call *c, str name, const struct json *input, struct json_ou
 			: own_write_value(c, json_get(answer, STR("result")), o);
 }
 
+/* Nothing has happened yet that the caller does not know. */
+static bool
+waits_on(struct mcp_call *c, const struct json *input, const struct json *answer)
+{
+	str known = message_text(input, STR("known"));
+	const struct json *timeout = json_get(input, STR("timeout"));
+	int64_t seconds = LIMIT_WAIT_SECONDS - 5;
+
+	if (timeout && !json_to_int(timeout, &seconds))
+		return false;
+	return str_eq(message_text(answer, STR("state")), known.len ? known : STR("pending")) &&
+	       park_more(c, seconds * SECOND_US);
+}
+
 static status
 call_fixed(struct mcp_call *c, const struct own_fixed *f, const struct json *input, struct json_out *o)
 {
+	bool waits = strcmp(f->op, "proposal_wait") == 0;
 	struct json *answer;
 	str text;
-	status s = own_run(c, own_op(f->op), input, &text);
+	status s;
 
+	c->cx->hasty = waits && (c->answers_to || park_possible(c)); /* then the engine waits, or nobody */
+	s = own_run(c, own_op(f->op), input, &text);
 	if (s != OK && is_fault(c, s))
 		return s;
 	if (s != OK) {
@@ -100,6 +118,8 @@ call_fixed(struct mcp_call *c, const struct own_fixed *f, const struct json *inp
 		return OK;
 	}
 	TRY(json_parse(c->cx, text, &answer));
+	if (waits && waits_on(c, input, answer))
+		return OK;
 	return json_get(answer, STR("proposals")) ? own_write_value(c, answer, o)
 						  : own_write_proposal(c, answer, o);
 }

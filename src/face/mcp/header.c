@@ -6,15 +6,24 @@
 
 /* --- Host and Origin: a page of somebody else must not reach us through a browser (DNS rebinding) --- */
 
-/* "host:port" -> "host"; "[::1]:80" -> "[::1]" */
+/* Is that all, or is it followed by a port? */
+static bool
+is_port(str rest)
+{
+	for (size_t i = 1; i < rest.len; i++)
+		if (rest.ptr[i] < '0' || rest.ptr[i] > '9')
+			return false;
+	return !rest.len || rest.ptr[0] == ':';
+}
+
+/* "host:port" -> "host"; "[::1]:80" -> "[::1]"; empty: it is neither */
 static str
 without_port(str host)
 {
 	size_t end = str_find(host, ']');
+	str name = { host.ptr, end < host.len ? end + 1 : str_find(host, ':') };
 
-	if (end < host.len)
-		return (str){ host.ptr, end + 1 };
-	return (str){ host.ptr, str_find(host, ':') };
+	return is_port(str_skip(host, name.len)) ? name : (str){ 0 };
 }
 
 static bool
@@ -116,25 +125,32 @@ decode(struct arena *a, str value, str *out)
 	return str_is_utf8(*out);
 }
 
+/* NULL: it is not there. Where it is there twice it says two things, and *out_value is none of them. */
 static const struct http_header *
-find(const struct mcp_call *c, str name)
+find(const struct mcp_call *c, str name, str *out_value)
 {
-	for (size_t i = 0; i < c->x->req.header_count; i++)
-		if (str_eq_nocase(c->x->req.headers[i].name, name))
-			return &c->x->req.headers[i];
-	return NULL;
+	const struct http_header *found = NULL;
+
+	for (size_t i = 0; i < c->x->req.header_count; i++) {
+		const struct http_header *h = &c->x->req.headers[i];
+
+		if (!str_eq_nocase(h->name, name))
+			continue;
+		*out_value = !found ? str_trim(h->value) : STR("\x01");
+		found = h;
+	}
+	return found;
 }
 
 /* Does the header say what the body says? */
 static status
 check_same(struct mcp_call *c, str name, str body)
 {
-	const struct http_header *h = find(c, name);
 	str value;
 
-	if (!h)
+	if (!find(c, name, &value))
 		return rpc_fail(c, RPC_HEADER, 400, "the header %.*s is missing", STR_ARG(name));
-	if (!decode(c->cx->arena, str_trim(h->value), &value) || !str_eq(value, body))
+	if (!decode(c->cx->arena, value, &value) || !str_eq(value, body))
 		return rpc_fail(
 			c, RPC_HEADER, 400, "the header %.*s does not say what the body says", STR_ARG(name));
 	return OK;
@@ -160,14 +176,14 @@ static status
 check_argument(struct mcp_call *c, str header, const struct json *value)
 {
 	str name = arena_printf(c->cx->arena, "Mcp-Param-%.*s", STR_ARG(header)), text;
-	const struct http_header *h = find(c, name);
+	const struct http_header *h = find(c, name, &text);
 	bool has = value && value->type != JSON_NULL;
 
 	if (!h && !has)
 		return OK;
 	if (!h)
 		return rpc_fail(c, RPC_HEADER, 400, "the header %.*s is missing", STR_ARG(name));
-	if (!has || !decode(c->cx->arena, str_trim(h->value), &text) || !same_value(value, text))
+	if (!has || !decode(c->cx->arena, text, &text) || !same_value(value, text))
 		return rpc_fail(
 			c, RPC_HEADER, 400, "the header %.*s does not say what the body says", STR_ARG(name));
 	return OK;

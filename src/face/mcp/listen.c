@@ -4,22 +4,19 @@
  *
  *	listen_begin (a worker) --> listener --another fingerprint--> list_changed, updated ... --> closed
  *
- * One thread looks at everybody's lists, twice a second or as soon as something happened here. Each look
- * identifies the caller anew, so a revoked credential hears nothing more and its stream ends. There is nothing
- * to miss: a notification says "look again", and what is looked at is the database. Only a task's says what it is:
- * the same as a look at that moment.
+ * A notification says "look again"; only a task's says what it is: the same as a look at that moment. Of the legacy era's newest revision each has an id that says what the client
+ * has heard of, so that one who comes back, to any server, is told what changed meanwhile.
  */
 #include "face/mcp/call.h"
 
 #include "base/check.h"
-#include "base/scoped.h"
-#include "core/event.h"
-#include "core/ident/caller.h"
+#include "base/random.h"
 
-#include <stdatomic.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
-#define LISTS 3u /* tools, prompts, resources */
+#define LISTS	 3u /* tools, prompts, resources */
+#define RETRY_MS 1000
 
 static const struct {
 	const char *filter, *method;
@@ -30,41 +27,57 @@ static const struct {
 };
 
 struct listener {
-	struct listener *next;
-	struct http_stream *stream;
-	struct credential credential;
-	bool modern, wants[LISTS];
+	struct follower f; /* its request is the subscription */
+	bool wants[LISTS], resumable;
 	uint64_t seen[LISTS];
-	unsigned can;
-	str session, subscription; /* the id of the listen request, as JSON; both in text */
-	str public_url;		   /* by which name we were called: it is in what is looked at */
 	size_t thing_count;
 	struct {
 		str name; /* a resource's URI, a task's id */
 		uint64_t seen;
 		bool task;
-	} things[LIMIT_MCP_URIS];
-	char text[]; /* of all that is text */
+	} things[LIMIT_MCP_URIS]; /* of a modern one; a legacy one's are the session's */
+	char text[];		  /* of all that is text */
 };
 
-struct listeners {
-	struct mcp *mcp;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards what is new */
-	struct listener *new_ones, *all /* the thread's own */;
-	size_t count;
-	bool running;
-	atomic_bool stop;
-};
+/* --- where a legacy client goes on: "n<tools>.<prompts>.<resources>.<random>" --- */
 
-struct listeners *
-listeners_new(struct mcp *m)
+static str
+event_id(struct listener *l, struct arena *a)
 {
-	struct listeners *l = calloc(1, sizeof(*l));
+	if (!l->resumable)
+		return (str){ 0 };
+	return arena_printf(a, "n%016" PRIx64 ".%016" PRIx64 ".%016" PRIx64 ".%.*s", l->seen[MCP_TOOLS],
+		l->seen[MCP_PROMPTS], l->seen[MCP_RESOURCES], STR_ARG(random_hex(a, 8)));
+}
 
-	CHECK(l != NULL && pthread_mutex_init(&l->lock, NULL) == 0);
-	l->mcp = m;
-	return l;
+static bool
+read_hex(str text, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			return false;
+		n = n * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	*out = n;
+	return text.len == 16;
+}
+
+/* It only decides what is told: whoever invents one hears what they know already. */
+static bool
+read_event_id(str id, uint64_t out[LISTS])
+{
+	str rest = str_skip(id, 1), one;
+
+	if (!str_starts(id, STR("n")))
+		return false;
+	for (size_t i = 0; i < LISTS; i++)
+		if (!str_cut(rest, '.', &one, &rest) || !read_hex(one, &out[i]))
+			return false;
+	return true;
 }
 
 /* --- a look --- */
@@ -72,23 +85,26 @@ listeners_new(struct mcp *m)
 static void
 write_subscription(const struct listener *l, struct json_out *o)
 {
-	if (!l->modern)
+	if (!l->f.modern)
 		return;
 	json_out_object(o, "_meta");
-	json_out_raw(o, MCP_META "subscriptionId", l->subscription);
+	json_out_raw(o, MCP_META "subscriptionId", l->f.request);
 	json_out_end(o);
 }
 
+/* Not being there (any more) is a state, too; what ends the stream is not. */
 static status
-show_task(struct mcp_call *c, str id, struct json_out *o)
+forgive(struct mcp_call *c, status s)
 {
-	TRY(mcp_identify(c));
-	return c->mcp->host->task(c, MCP_TASK_GET, id, NULL, o);
+	if (s == OK || s == E_UNAUTHENTICATED || s == E_UNAVAILABLE || c->http == 404)
+		return s;
+	ctx_clear(c->cx);
+	c->code = c->http = 0;
+	return OK;
 }
 
-/* *out is empty where it is not there (any more): that is a state, too. Of a task it is its notification. */
-static status
-look_at(struct mcp_call *c, const struct listener *l, size_t i, str *out)
+status
+listen_look(struct mcp_call *c, str uri, uint64_t *out)
 {
 	struct json_out o;
 	struct buf b;
@@ -97,24 +113,35 @@ look_at(struct mcp_call *c, const struct listener *l, size_t i, str *out)
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
+	s = c->mcp->host->read(c, uri, &o);
+	*out = s == OK ? message_hash(buf_str(&b)) : 0;
+	return forgive(c, s);
+}
+
+/* *out is its notification; empty: there is no such task. */
+static status
+look_at_task(struct mcp_call *c, const struct listener *l, str id, str *out)
+{
+	struct json_out o;
+	struct buf b;
+	status s;
+
+	TRY(mcp_identify(c));
+	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
 	write_subscription(l, &o);
-	s = l->things[i].task ? show_task(c, l->things[i].name, &o)
-			      : c->mcp->host->read(c, l->things[i].name, &o);
+	s = c->mcp->host->task(c, MCP_TASK_GET, id, NULL, &o);
 	json_out_end(&o);
-	if (s == E_UNAUTHENTICATED || s == E_UNAVAILABLE)
-		return s;
-	if (s != OK) {
-		ctx_clear(c->cx);
-		c->code = c->http = 0;
-	}
 	*out = s == OK ? buf_str(&b) : (str){ 0 };
-	return OK;
+	return forgive(c, s);
 }
 
 static void
 tell(struct listener *l, struct arena *a, const char *method, str params)
 {
-	(void)http_stream_send(l->stream, (str){ 0 }, (str){ 0 }, message_notification(a, method, params));
+	(void)http_stream_send(
+		l->f.stream, (str){ 0 }, event_id(l, a), message_notification(a, method, params));
 }
 
 static str
@@ -134,154 +161,107 @@ params_of(const struct listener *l, struct arena *a, str uri)
 }
 
 static void
-tell_thing(struct listener *l, struct arena *a, size_t i, str shown)
+tell_updated(struct listener *l, struct arena *a, str uri)
 {
-	if (!l->things[i].task)
-		tell(l, a, "notifications/resources/updated", params_of(l, a, l->things[i].name));
-	else if (shown.len)
-		tell(l, a, "notifications/tasks", shown);
+	tell(l, a, "notifications/resources/updated", params_of(l, a, uri));
 }
 
-/* Looks at all it follows; tells: what is another one than before is said. */
 static status
-look(struct mcp_call *c, struct listener *l, bool tells)
+look_at_lists(struct mcp_call *c, struct listener *l, bool tells)
+{
+	for (size_t i = 0; i < LISTS; i++) {
+		uint64_t now, before = l->seen[i];
+
+		if (!l->wants[i])
+			continue;
+		TRY(c->mcp->host->fingerprint(c, (enum mcp_list)i, &now));
+		l->seen[i] = now;
+		if (tells && now != before)
+			tell(l, c->cx->arena, lists[i].method, params_of(l, c->cx->arena, (str){ 0 }));
+	}
+	return OK;
+}
+
+/* Of a modern stream: its own. */
+static status
+look_at_own(struct mcp_call *c, struct listener *l, bool tells)
 {
 	uint64_t now;
 	str shown;
 
-	for (size_t i = 0; i < LISTS; i++) {
-		if (!l->wants[i])
-			continue;
-		TRY(c->mcp->host->fingerprint(c, (enum mcp_list)i, &now));
-		if (tells && now != l->seen[i])
-			tell(l, c->cx->arena, lists[i].method, params_of(l, c->cx->arena, (str){ 0 }));
-		l->seen[i] = now;
-	}
 	for (size_t i = 0; i < l->thing_count; i++) {
-		TRY(look_at(c, l, i, &shown));
-		now = message_hash(shown);
-		if (tells && now != l->things[i].seen)
-			tell_thing(l, c->cx->arena, i, shown);
+		str name = l->things[i].name;
+		bool task = l->things[i].task;
+
+		if (task) {
+			TRY(look_at_task(c, l, name, &shown));
+			now = message_hash(shown);
+		} else {
+			TRY(listen_look(c, name, &now));
+		}
+		if (tells && now != l->things[i].seen && !task)
+			tell_updated(l, c->cx->arena, name);
+		else if (tells && now != l->things[i].seen && shown.len)
+			tell(l, c->cx->arena, "notifications/tasks", shown);
 		l->things[i].seen = now;
 	}
 	return OK;
 }
 
-/* False: the stream is over. */
+/* Of a legacy stream: what its session has subscribed to, on whichever stream comes first. */
+static status
+look_at_session(struct mcp_call *c, struct listener *l)
+{
+	struct followed all[LIMIT_MCP_URIS];
+	size_t count = session_followed(c, all);
+	uint64_t now;
+
+	for (size_t i = 0; i < count; i++) {
+		TRY(listen_look(c, all[i].uri, &now));
+		if (session_saw(c, all[i].uri, now))
+			tell_updated(l, c->cx->arena, all[i].uri);
+	}
+	return OK;
+}
+
+/* --- as a follower --- */
+
 static bool
-serve(struct listeners *all, struct listener *l, struct arena *a)
+look(struct follower *f, struct mcp_call *c)
 {
-	struct ctx cx = *all->mcp->options.base;
-	struct mcp_call c = {
-		.mcp = all->mcp, .cx = &cx, .modern = l->modern, .session = l->session, .can = l->can
-	};
-	status s;
+	struct listener *l = (struct listener *)f;
+	status s = look_at_lists(c, l, true);
 
-	if (http_stream_gone(l->stream))
-		return false;
-	cx.arena = a;
-	cx.credential = &l->credential;
-	cx.public_url = l->public_url;
-	s = look(&c, l, true);
-	return s != E_UNAUTHENTICATED && !(s != OK && c.http == 404); /* revoked, or the session is over */
+	if (s == OK)
+		s = f->modern ? look_at_own(c, l, true) : look_at_session(c, l);
+	return s != E_UNAUTHENTICATED && !(s != OK && c->http == 404); /* revoked, or the session is over */
 }
 
-/* --- the thread --- */
-
+/* A modern stream that is closed on purpose ends with the result of the request that opened it. */
 static void
-take_new(struct listeners *l)
+end(struct follower *f, struct mcp_call *c)
 {
-	scoped_lock held = lock(&l->lock);
+	struct json_out o;
+	struct buf b;
 
-	while (l->new_ones) {
-		struct listener *one = l->new_ones;
-
-		l->new_ones = one->next;
-		one->next = l->all;
-		l->all = one;
-	}
-}
-
-static void
-forget(struct listeners *l, struct listener **at)
-{
-	struct listener *gone = *at;
-	scoped_lock held = lock(&l->lock);
-
-	*at = gone->next;
-	l->count--;
-	http_stream_close(gone->stream);
-	free(gone);
-}
-
-static void *
-run(void *arg)
-{
-	struct listeners *l = arg;
-	struct event_hub *hub = l->mcp->options.base->events;
-	struct arena a;
-
-	arena_init(&a, LIMIT_REQUEST_ARENA);
-	while (!atomic_load(&l->stop)) {
-		uint64_t seen = event_count(hub), calls = event_calls(hub);
-
-		take_new(l);
-		for (struct listener **at = &l->all; *at;) {
-			if (serve(l, *at, &a))
-				at = &(*at)->next;
-			else
-				forget(l, at);
-			arena_reset(&a);
-		}
-		if (l->all)
-			event_wait(hub, seen, LIMIT_EVENT_POLL_US);
-		else
-			event_rest(hub, calls, LIMIT_EVENT_POLL_US);
-	}
-	take_new(l);
-	while (l->all)
-		forget(l, &l->all);
-	arena_done(&a);
-	return NULL;
-}
-
-void
-listeners_start(struct listeners *l)
-{
-	l->running = true;
-	CHECK(pthread_create(&l->thread, NULL, run, l) == 0);
-}
-
-void
-listeners_stop(struct listeners *l)
-{
-	if (!l->running)
+	if (!f->modern)
 		return;
-	atomic_store(&l->stop, true);
-	event_call(l->mcp->options.base->events);
-	CHECK(pthread_join(l->thread, NULL) == 0);
-	l->running = false;
+	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	json_out_str(&o, "jsonrpc", STR("2.0"));
+	json_out_raw(&o, "id", f->request);
+	json_out_object(&o, "result");
+	json_out_str(&o, "resultType", STR("complete"));
+	write_subscription((struct listener *)f, &o);
+	json_out_end(&o);
+	json_out_end(&o);
+	(void)http_stream_send(f->stream, (str){ 0 }, (str){ 0 }, buf_str(&b));
 }
 
-void
-listeners_free(struct listeners *l)
-{
-	CHECK(pthread_mutex_destroy(&l->lock) == 0);
-	free(l);
-}
+static const struct follower_calls calls = { look, end };
 
 /* --- beginning to listen --- */
-
-static str
-keep(char **at, str text)
-{
-	char *begin = *at;
-
-	if (text.len)
-		memcpy(begin, text.ptr, text.len);
-	*at += text.len;
-	return (str){ begin, text.len };
-}
 
 static const char *const wishes[] = { "resourceSubscriptions", "taskIds" };
 
@@ -300,9 +280,7 @@ things_of(const struct mcp_call *c, bool tasks)
 static size_t
 room_for(const struct mcp_call *c, str subscription)
 {
-	const struct credential *who = c->cx->credential;
-	size_t n =
-		who->bearer.len + who->peer.len + c->session.len + subscription.len + c->cx->public_url.len;
+	size_t n = follower_room(c, subscription);
 
 	for (int tasks = 0; tasks < 2; tasks++) {
 		const struct json *things = things_of(c, tasks);
@@ -323,28 +301,22 @@ add_things(struct listener *l, const struct json *things, bool tasks, char **at)
 		if (thing->type != JSON_STRING || l->thing_count == LIMIT_MCP_URIS)
 			continue;
 		l->things[l->thing_count].task = tasks;
-		l->things[l->thing_count++].name = keep(at, thing->text);
+		l->things[l->thing_count++].name = follower_keep(at, thing->text);
 	}
 }
 
 static struct listener *
 new_listener(struct mcp_call *c, str subscription)
 {
-	const struct credential *who = c->cx->credential;
 	const struct json *filter = message_param(c, STR("notifications"));
 	struct listener *l = calloc(1, sizeof(*l) + room_for(c, subscription));
 	char *at;
 
 	CHECK(l != NULL);
 	at = l->text;
-	l->modern = c->modern;
-	l->can = c->can;
-	l->credential = (struct credential){
-		.bearer = keep(&at, who->bearer), .peer = keep(&at, who->peer), .transport = who->transport
-	};
-	l->session = keep(&at, c->session);
-	l->subscription = keep(&at, subscription);
-	l->public_url = keep(&at, c->cx->public_url);
+	l->f.calls = &calls;
+	follower_init(&l->f, c, subscription, &at);
+	l->resumable = !c->modern && strcmp(c->version, session_versions[0]) == 0;
 	for (size_t i = 0; i < LISTS; i++) {
 		const struct json *wish = filter ? json_get(filter, str_of(lists[i].filter)) : NULL;
 
@@ -390,49 +362,45 @@ acknowledge(struct listener *l, struct arena *a)
 	write_things(l, true, &o);
 	json_out_end(&o);
 	json_out_end(&o);
-	(void)http_stream_send(l->stream, (str){ 0 }, (str){ 0 },
-		message_notification(a, "notifications/subscriptions/acknowledged", buf_str(&b)));
+	tell(l, a, "notifications/subscriptions/acknowledged", buf_str(&b));
 }
 
-static bool
-reserve(struct listeners *all)
-{
-	scoped_lock held = lock(&all->lock);
-
-	if (all->count >= LIMIT_FOLLOWERS)
-		return false;
-	all->count++;
-	return true;
-}
-
+/* The first words of the stream: what was honoured; or where it goes on, and what a client that comes back missed. */
 static void
-hand_over(struct listeners *all, struct listener *l)
+greet(struct mcp_call *c, struct listener *l, str last_event)
 {
-	scoped_lock held = lock(&all->lock);
+	uint64_t heard[LISTS];
 
-	l->next = all->new_ones;
-	all->new_ones = l;
+	if (c->modern)
+		acknowledge(l, c->cx->arena);
+	else if (l->resumable)
+		(void)http_stream_prime(l->f.stream, event_id(l, c->cx->arena), RETRY_MS);
+	if (!l->resumable || !read_event_id(last_event, heard))
+		return;
+	for (size_t i = 0; i < LISTS; i++)
+		if (heard[i] != l->seen[i])
+			tell(l, c->cx->arena, lists[i].method, params_of(l, c->cx->arena, (str){ 0 }));
 }
 
 static status
-begin(struct mcp_call *c, struct listener *l)
+begin(struct mcp_call *c, struct listener *l, str last_event)
 {
 	if (!header_accepts_stream(c))
 		return rpc_fail(c, RPC_REQUEST, 406, "Accept must list text/event-stream");
-	TRY(look(c, l, false)); /* before the first word: what changes from now on is told */
-	if (!reserve(c->mcp->listeners))
+	/* before the first word: what changes from now on is told */
+	TRY(look_at_lists(c, l, false));
+	TRY(look_at_own(c, l, false));
+	if (!followers_reserve(c->mcp->followers))
 		return rpc_fail(c, RPC_INTERNAL, 503, "too many listen already");
-	l->stream = http_stream_open(c->x);
-	if (c->modern)
-		acknowledge(l, c->cx->arena);
-	hand_over(c->mcp->listeners, l);
-	event_call(c->mcp->options.base->events);
+	l->f.stream = http_stream_open(c->x);
+	greet(c, l, last_event);
+	followers_add(c->mcp->followers, &l->f);
 	c->holds = true;
 	return OK;
 }
 
 status
-listen_begin(struct mcp_call *c)
+listen_begin(struct mcp_call *c, str last_event)
 {
 	struct listener *l;
 	str subscription = { 0 };
@@ -441,7 +409,7 @@ listen_begin(struct mcp_call *c)
 	if (c->modern)
 		TRY(json_text(c->cx, c->id, &subscription));
 	l = new_listener(c, subscription);
-	s = begin(c, l);
+	s = begin(c, l, last_event);
 	if (s != OK)
 		free(l);
 	return s;

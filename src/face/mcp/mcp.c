@@ -99,16 +99,7 @@ mcp_answer(struct mcp_call *c, str text)
 		return;
 	c->x->status = c->http ? c->http : 200;
 	c->x->content_type = "application/json";
-	if (c->rest.len)
-		buf_add(&c->x->body, text);
-	c->x->fixed = c->rest.len ? c->rest : text; /* text: of the exchange's own arena */
-}
-
-/* Can the rest be sent from where it is? */
-static bool
-sends_rest(const struct mcp_call *c)
-{
-	return c->x && !c->stream && !c->answers_to && !c->drops;
+	c->x->fixed = text; /* of the exchange's own arena */
 }
 
 static void
@@ -224,15 +215,13 @@ perform(struct mcp_call *c, struct buf *b)
 	json_out_init(&o, b);
 	message_begin(c, &o);
 	TRY(method->run(c, &o));
-	if (c->holds)
+	if (c->waits_us && !c->again)
+		return park_begin(c);
+	if (c->holds || c->waits_us)
 		return OK;
 	if (c->asks)
 		return ask(c, b);
 	message_end(c, &o, c->result_type ? c->result_type : "complete");
-	if (c->rest.len && !sends_rest(c)) {
-		buf_add(b, c->rest);
-		c->rest = (str){ 0 };
-	}
 	return buf_finish(b, &text);
 }
 
@@ -246,7 +235,7 @@ mcp_run(struct mcp_call *c)
 		refuse(c, s);
 		return;
 	}
-	if (c->holds)
+	if (c->holds || c->waits_us)
 		return;
 	add_headers(c);
 	if (c->drops && !c->modern)
@@ -311,6 +300,19 @@ begin(struct mcp_call *c)
 	return c->mcp->host->open ? OK : caller_present(cx, cx->credential);
 }
 
+/* The legacy era's way; in the modern one a client closes the request. */
+static void
+cancel(struct mcp_call *c)
+{
+	const struct json *id = message_param(c, STR("requestId"));
+	str text;
+
+	if (c->modern || !id || json_text(c->cx, id, &text) != OK)
+		return;
+	held_cancel(c, text);
+	followers_cancel(c, text);
+}
+
 /* A notification or a response: nothing is answered but that it came. */
 static status
 take(struct mcp_call *c)
@@ -319,7 +321,7 @@ take(struct mcp_call *c)
 	if (c->answer)
 		held_answer(c);
 	else if (str_eq(c->method, STR("notifications/cancelled")))
-		held_cancel(c, message_param(c, STR("requestId")));
+		cancel(c);
 	accept(c);
 	return OK;
 }
@@ -348,7 +350,7 @@ run_item(struct mcp_call *batch, const struct json *item, struct buf *answers)
 	else if (c.id)
 		mcp_run(&c);
 	else if (str_eq(c.method, STR("notifications/cancelled")))
-		held_cancel(&c, message_param(&c, STR("requestId")));
+		cancel(&c);
 	ctx_clear(c.cx);
 }
 
@@ -427,10 +429,10 @@ handle_get(struct http_exchange *x, void *arg)
 	str last = http_header(x, STR("Last-Event-ID"));
 	status s = open_session(&c);
 
-	if (s == OK && last.len && held_fetch(&c, last))
+	if (s == OK && last.len && (held_fetch(&c, last) || park_resume(&c, last)))
 		return;
 	if (s == OK)
-		s = listen_begin(&c);
+		s = listen_begin(&c, last);
 	if (s != OK)
 		refuse(&c, s);
 }
@@ -461,9 +463,9 @@ mcp_new(const struct mcp_options *o)
 	m->host = o->conformance ? &mcp_fixture_host : &mcp_own_host;
 	m->sessions = sessions_new();
 	m->held = held_new();
-	m->listeners = listeners_new(m);
 	m->answered = answered_new();
 	m->tools = tool_texts_new();
+	m->followers = followers_new(m);
 	return m;
 }
 
@@ -489,7 +491,13 @@ mcp_routes(struct mcp *m, struct http_route *out)
 void
 mcp_start(struct mcp *m)
 {
-	listeners_start(m->listeners);
+	followers_start(m->followers);
+}
+
+void
+mcp_end(struct mcp *m)
+{
+	followers_end(m->followers);
 }
 
 void
@@ -497,7 +505,7 @@ mcp_stop(struct mcp *m)
 {
 	if (!m)
 		return;
-	listeners_stop(m->listeners);
+	followers_stop(m->followers);
 	held_stop(m->held);
 }
 
@@ -507,7 +515,7 @@ mcp_free(struct mcp *m)
 	if (!m)
 		return;
 	tool_texts_free(m->tools);
-	listeners_free(m->listeners);
+	followers_free(m->followers);
 	held_free(m->held);
 	answered_free(m->answered);
 	sessions_free(m->sessions);

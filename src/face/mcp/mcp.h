@@ -11,11 +11,11 @@
  *
  * The engine knows no tool. What there is to list, call and read is a host: Countersign's own (tools.c,
  * resources.c, prompts.c), which hands every call to the operations that REST has, or the fixture of the
- * official conformance suite (fixture.c).
+ * official conformance suite (fixture/).
  *
  * Kept in memory, bounded, and never needed to decide anything: which sessions were ended here, calls that
- * wait for an answer of a legacy client, answers that a legacy client may fetch after its stream broke, and
- * streams that listen.
+ * wait for an answer of a legacy client, answers that a legacy client may fetch after its stream broke, what a
+ * legacy session has subscribed to, and streams that listen or wait.
  */
 #ifndef FACE_MCP_MCP_H
 #define FACE_MCP_MCP_H
@@ -38,6 +38,9 @@ void mcp_routes(struct mcp *m, struct http_route *out);
 
 /* Begins to look after streams that listen; base has its database by now. */
 void mcp_start(struct mcp *m);
+
+/* Says the last words to streams, while the server still sends; waits a second for that, at most. */
+void mcp_end(struct mcp *m);
 
 /* Closes all streams; before the server is freed. NULL is fine. */
 void mcp_stop(struct mcp *m);

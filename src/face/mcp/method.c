@@ -20,7 +20,7 @@ write_capabilities(struct mcp_call *c, struct json_out *o)
 	flag_object(o, "tools", "listChanged", true);
 	flag_object(o, "prompts", "listChanged", true);
 	json_out_object(o, "resources");
-	json_out_bool(o, "subscribe", c->modern || c->mcp->host->subscribes);
+	json_out_bool(o, "subscribe", true);
 	json_out_bool(o, "listChanged", true);
 	json_out_end(o);
 	flag_object(o, "completions", NULL, false);
@@ -138,7 +138,7 @@ run_listen(struct mcp_call *c, struct json_out *o)
 		return rpc_fail(c, RPC_PARAMS, 200, "notifications must be an object");
 	TRY(mcp_identify(c));
 	c->can = read_capabilities(json_get(c->meta, STR(MCP_META "clientCapabilities")));
-	return listen_begin(c);
+	return listen_begin(c, (str){ 0 });
 }
 
 /* --- lists --- */
@@ -264,11 +264,29 @@ run_resources_read(struct mcp_call *c, struct json_out *o)
 static status
 run_subscribe(struct mcp_call *c, struct json_out *o)
 {
+	str uri = message_text(c->params, STR("uri"));
+	uint64_t seen = 0;
+
 	(void)o;
 	TRY(mcp_identify(c));
-	if (!c->mcp->host->subscribes)
-		return rpc_fail(
-			c, RPC_METHOD, 200, "resources are not followed in this revision; read them again");
+	if (!uri.len)
+		return rpc_fail(c, RPC_PARAMS, 200, "uri must be a string");
+	TRY(listen_look(c, uri, &seen));
+	if (!seen)
+		return not_there(c, uri);
+	return session_follow(c, uri, seen);
+}
+
+static status
+run_unsubscribe(struct mcp_call *c, struct json_out *o)
+{
+	str uri = message_text(c->params, STR("uri"));
+
+	(void)o;
+	TRY(mcp_identify(c));
+	if (!uri.len)
+		return rpc_fail(c, RPC_PARAMS, 200, "uri must be a string");
+	session_unfollow(c, uri);
 	return OK;
 }
 
@@ -343,7 +361,7 @@ static const struct mcp_method methods[] = {
 	{ "ping", .legacy = true, .run = run_ping },
 	{ "logging/setLevel", .legacy = true, .run = run_set_level },
 	{ "resources/subscribe", .legacy = true, .run = run_subscribe },
-	{ "resources/unsubscribe", .legacy = true, .run = run_subscribe },
+	{ "resources/unsubscribe", .legacy = true, .run = run_unsubscribe },
 	{ "server/discover", .modern = true, .run = run_discover },
 	{ "subscriptions/listen", .modern = true, .run = run_listen },
 	{ "tools/list", true, true, NULL, run_tools_list },

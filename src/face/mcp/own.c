@@ -87,6 +87,16 @@ own_cursor(struct mcp_call *c, size_t *out_from)
 	return OK;
 }
 
+/* Of a list that is one page. */
+static status
+no_cursor(struct mcp_call *c)
+{
+	size_t from;
+
+	TRY(own_cursor(c, &from));
+	return from ? rpc_fail(c, RPC_PARAMS, 200, "this cursor is not one of ours") : OK;
+}
+
 /* --- the host --- */
 
 static status
@@ -96,11 +106,13 @@ list(struct mcp_call *c, enum mcp_list what, struct json_out *o)
 	case MCP_TOOLS:
 		return own_tools(c, o);
 	case MCP_PROMPTS:
+		TRY(no_cursor(c));
 		return own_prompts(c, o);
 	case MCP_RESOURCES:
 		return own_resources(c, o);
 	case MCP_TEMPLATES:
 	default:
+		TRY(no_cursor(c));
 		return own_templates(c, o);
 	}
 }

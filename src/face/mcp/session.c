@@ -32,8 +32,15 @@ struct note {
 	bool ended;
 };
 
+struct subscription {
+	uint64_t session, seen;
+	char uri[LIMIT_MCP_URI + 1]; /* empty: none */
+};
+
 struct sessions {
 	pthread_mutex_t lock;
+	size_t followed;
+	struct subscription subscriptions[LIMIT_MCP_SUBSCRIPTIONS]; /* a ring, too */
 	size_t count;
 	struct note notes[LIMIT_MCP_NOTES]; /* a ring */
 };
@@ -78,11 +85,98 @@ find_or_add(struct sessions *s, str session)
 	return n;
 }
 
+/* --- what it follows --- */
+
+/* With the lock held. All of the session where uri is empty. How many are left of it. */
+static size_t
+drop(struct sessions *s, uint64_t session, str uri)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < LIMIT_MCP_SUBSCRIPTIONS; i++) {
+		struct subscription *one = &s->subscriptions[i];
+
+		if (!*one->uri || one->session != session)
+			continue;
+		if (uri.len && !str_eq(str_of(one->uri), uri)) {
+			left++;
+			continue;
+		}
+		*one->uri = '\0';
+	}
+	return left;
+}
+
+status
+session_follow(struct mcp_call *c, str uri, uint64_t seen)
+{
+	struct sessions *s = c->mcp->sessions;
+	uint64_t session = message_hash(c->session);
+	scoped_lock held = lock(&s->lock);
+	struct subscription *one;
+
+	if (uri.len > LIMIT_MCP_URI || drop(s, session, uri) >= LIMIT_MCP_URIS)
+		return rpc_fail(c, RPC_PARAMS, 200, "a session follows at most %u resources", LIMIT_MCP_URIS);
+	one = &s->subscriptions[s->followed++ % LIMIT_MCP_SUBSCRIPTIONS];
+	*one = (struct subscription){ session, seen, "" };
+	memcpy(one->uri, uri.ptr, uri.len);
+	return OK;
+}
+
+void
+session_unfollow(struct mcp_call *c, str uri)
+{
+	scoped_lock held = lock(&c->mcp->sessions->lock);
+
+	(void)drop(c->mcp->sessions, message_hash(c->session), uri);
+}
+
+size_t
+session_followed(struct mcp_call *c, struct followed out[LIMIT_MCP_URIS])
+{
+	struct sessions *s = c->mcp->sessions;
+	uint64_t session = message_hash(c->session);
+	scoped_lock held = lock(&s->lock);
+	size_t n = 0;
+
+	if (!s->followed) /* most never do */
+		return 0;
+	for (size_t i = 0; i < LIMIT_MCP_SUBSCRIPTIONS && n < LIMIT_MCP_URIS; i++) {
+		const struct subscription *one = &s->subscriptions[i];
+
+		if (*one->uri && one->session == session)
+			out[n++] = (struct followed){ arena_str(c->cx->arena, str_of(one->uri)), one->seen };
+	}
+	return n;
+}
+
+bool
+session_saw(struct mcp_call *c, str uri, uint64_t now)
+{
+	struct sessions *s = c->mcp->sessions;
+	uint64_t session = message_hash(c->session);
+	scoped_lock held = lock(&s->lock);
+
+	for (size_t i = 0; i < LIMIT_MCP_SUBSCRIPTIONS; i++) {
+		struct subscription *one = &s->subscriptions[i];
+
+		if (!*one->uri || one->session != session || !str_eq(str_of(one->uri), uri) ||
+			one->seen == now)
+			continue;
+		one->seen = now;
+		return true;
+	}
+	return false;
+}
+
+/* --- what else is remembered --- */
+
 void
 session_end(struct mcp_call *c)
 {
 	scoped_lock held = lock(&c->mcp->sessions->lock);
 
+	(void)drop(c->mcp->sessions, message_hash(c->session), (str){ 0 });
 	find_or_add(c->mcp->sessions, c->session)->ended = true;
 }
 

@@ -349,19 +349,16 @@ held_answer(struct mcp_call *c)
 }
 
 void
-held_cancel(struct mcp_call *c, const struct json *id)
+held_cancel(struct mcp_call *c, str id)
 {
 	struct held *h = c->mcp->held;
 	uint64_t session = message_hash(c->session);
-	str text;
-
-	if (!id || json_text(c->cx, id, &text) != OK)
-		return;
 	scoped_lock held = lock(&h->lock);
+
 	for (size_t i = 0; i < LIMIT_MCP_HELD; i++) {
 		struct waiting *w = h->waiting[i];
 
-		if (!w || w->session != session || !str_eq(w->request, text))
+		if (!w || w->session != session || !str_eq(w->request, id))
 			continue;
 		free_waiting(w);
 		h->waiting[i] = NULL;
