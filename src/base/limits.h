@@ -190,10 +190,11 @@
 #define LIMIT_MCP_KEPT		  64u	      /* answers kept for legacy clients whose stream broke ... */
 #define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
 #define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
-#define LIMIT_MCP_BATCH		  16u	      /* messages of one batch: one worker runs them */
-#define LIMIT_MCP_ANSWERED	  256u	      /* tasks whose client is not asked again; an older one is */
-#define LIMIT_MCP_SUBSCRIPTIONS	  1024u	      /* resources that legacy sessions follow, all of them */
-#define LIMIT_MCP_URI		  256u	      /* bytes of such a resource's address; ours have 60 */
+#define LIMIT_MCP_PAGES		  16u	/* such pages kept ready: one for each set of rights that is in use */
+#define LIMIT_MCP_BATCH		  16u	/* messages of one batch: one worker runs them */
+#define LIMIT_MCP_ANSWERED	  256u	/* tasks whose client is not asked again; an older one is */
+#define LIMIT_MCP_SUBSCRIPTIONS	  1024u /* resources that legacy sessions follow, all of them */
+#define LIMIT_MCP_URI		  256u	/* bytes of such a resource's address; ours have 60 */
 #define LIMIT_MCP_WAIT_TEXT	  1024u /* a call that waits, as the id of an event: a header carries it */
 #define LIMIT_MCP_URIS		  16u	/* resources that one stream follows: each is a look */
 

@@ -126,16 +126,17 @@ http_answer_clear(struct http_exchange *x)
 struct http_answer
 http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 {
+	str first = x->fixed.ptr ? buf_str(&x->body) : (str){ 0 }; /* leaves with the head */
 	str body = x->fixed.ptr ? x->fixed : buf_str(&x->body);
 	struct buf b;
 
 	if (!has_body(x) || !x->content_type)
-		body = (str){ 0 };
-	buf_init(&b, x->cx->arena, LIMIT_HTTP_HEAD * 2);
-	(void)buf_reserve(&b, HEAD_ROOM + x->extra.len);
+		first = body = (str){ 0 };
+	buf_init(&b, x->cx->arena, LIMIT_HTTP_HEAD * 2 + first.len);
+	(void)buf_reserve(&b, HEAD_ROOM + x->extra.len + first.len);
 	add_status(&b, x->status);
 	add_date(&b, all);
-	add_content(&b, x, body.len);
+	add_content(&b, x, first.len + body.len);
 	buf_add(&b, STR(ALWAYS));
 	if (all->tls)
 		buf_add(&b, STR("Strict-Transport-Security: max-age=31536000\r\n"));
@@ -145,6 +146,7 @@ http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 	buf_add(&b, buf_str(&x->extra));
 	buf_add(&b, close ? STR("Connection: close\r\n\r\n") : STR("\r\n"));
 	if (x->req.method == HTTP_HEAD_)
-		body = (str){ 0 };
+		first = body = (str){ 0 };
+	buf_add(&b, first);
 	return (struct http_answer){ buf_str(&b), body };
 }

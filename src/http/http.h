@@ -79,7 +79,7 @@ struct http_exchange {
 	/* private to http */
 	struct http_conn *conn;	    /* NULL in a test that calls a handler by itself */
 	struct buf extra;	    /* header lines that were added */
-	str fixed;		    /* instead of body: memory that outlives the exchange */
+	str fixed;		    /* after body: memory that outlives the exchange */
 	bool own_cache, own_policy; /* the handler has said Cache-Control, Content-Security-Policy */
 	struct http_stream *stream;
 };
@@ -129,7 +129,7 @@ bool http_form_next(struct arena *a, str form, size_t *at, str *out_name, str *o
  */
 void http_add_header(struct http_exchange *x, str name, str value);
 
-/* Answers with bytes that outlive the exchange (static text) instead of x->body: nothing is copied. */
+/* Answers with bytes that outlive the exchange (static text), behind what is in x->body: nothing of them is copied. */
 void http_answer_fixed(struct http_exchange *x, const char *content_type, str body);
 
 /* Answers s as http itself refuses: through the `refuse` callback. For handlers. */

@@ -75,6 +75,8 @@ struct mcp_call {
 	bool holds;		 /* the stream goes on, others have it */
 	int64_t waits_us;	 /* not yet: it is run again, for so long after it began */
 	struct http_stream *stream;
+	const char *last; /* a member that is written last, NULL: none ... */
+	str rest; /* ... and its value with the end of the message, in memory that outlives the exchange */
 	int code, http; /* of a failure, where its status does not say them */
 	str data;
 };
@@ -119,7 +121,8 @@ const struct json *message_param(const struct mcp_call *c, str key);
 str message_text(const struct json *object, str key); /* its string, or empty */
 /* {"jsonrpc":"2.0","id":…,"result":{ and back: between them the members. */
 void message_begin(struct mcp_call *c, struct json_out *o);
-void message_end(struct mcp_call *c, struct json_out *o, const char *result_type);
+void message_end(struct mcp_call *c, struct json_out *o, const char *result_type); /* up to c->rest */
+#define MESSAGE_END "}}"			 /* what c->rest ends with */
 str message_error(struct mcp_call *c, status s); /* sets c->http */
 str message_notification(struct arena *a, const char *method, str params);
 uint64_t message_hash(str text); /* to tell texts apart, not to resist anybody */

@@ -99,7 +99,16 @@ mcp_answer(struct mcp_call *c, str text)
 		return;
 	c->x->status = c->http ? c->http : 200;
 	c->x->content_type = "application/json";
-	c->x->fixed = text; /* of the exchange's own arena */
+	if (c->rest.len)
+		buf_add(&c->x->body, text);
+	c->x->fixed = c->rest.len ? c->rest : text; /* text: of the exchange's own arena */
+}
+
+/* Can the rest be sent from where it is? */
+static bool
+sends_rest(const struct mcp_call *c)
+{
+	return c->x && !c->stream && !c->answers_to && !c->drops;
 }
 
 static void
@@ -222,6 +231,10 @@ perform(struct mcp_call *c, struct buf *b)
 	if (c->asks)
 		return ask(c, b);
 	message_end(c, &o, c->result_type ? c->result_type : "complete");
+	if (c->rest.len && !sends_rest(c)) {
+		buf_add(b, c->rest);
+		c->rest = (str){ 0 };
+	}
 	return buf_finish(b, &text);
 }
 

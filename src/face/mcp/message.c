@@ -120,6 +120,10 @@ message_end(struct mcp_call *c, struct json_out *o, const char *result_type)
 	} else if (str_eq(c->method, STR("initialize"))) {
 		write_info(o, "serverInfo");
 	}
+	if (c->last) {
+		json_out_raw(o, c->last, STR(""));
+		return;
+	}
 	json_out_end(o);
 	json_out_end(o);
 }

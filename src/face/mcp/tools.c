@@ -134,6 +134,13 @@ write_tool(struct mcp_call *c, const struct tool *t, struct json_out *o)
 
 /* --- what is said of each, written once: it is the same for everybody who sees it --- */
 
+/* A list as some callers see it. */
+struct page {
+	size_t from;
+	const bool *shown;
+	str text;
+};
+
 struct tool_texts {
 	pthread_mutex_t lock;
 	struct arena arena;
@@ -141,6 +148,8 @@ struct tool_texts {
 	size_t bytes; /* of all of them, with what stands between */
 	str fixed[FIXED];
 	str *tools; /* as the registry counts them */
+	size_t count, page_count;
+	struct page pages[LIMIT_MCP_PAGES];
 };
 
 struct tool_texts *
@@ -182,39 +191,30 @@ write_text(struct mcp_call *c, struct tool_texts *t, const struct tool *tool, co
 	return OK;
 }
 
+/* The registry never changes, so neither do they once they are written. */
 static status
 write_texts(struct mcp_call *c, struct tool_texts *t)
 {
 	size_t count = registry_count(c->cx->tools);
+	scoped_lock held = lock(&t->lock);
 
+	if (t->written)
+		return OK;
 	t->tools = arena_alloc(&t->arena, (count + 1) * sizeof(*t->tools));
 	for (size_t i = 0; i < FIXED; i++)
 		TRY(write_text(c, t, NULL, &fixed[i], &t->fixed[i]));
 	for (size_t i = 0; i < count; i++)
 		TRY(write_text(c, t, registry_at(c->cx->tools, i), NULL, &t->tools[i]));
+	t->count = count;
 	t->written = true;
-	return OK;
-}
-
-/* The registry never changes, so neither do they once they are written. */
-static status
-texts_of(struct mcp_call *c, const struct tool_texts **out)
-{
-	struct tool_texts *t = c->mcp->tools;
-	scoped_lock held = lock(&t->lock);
-
-	if (!t->written)
-		TRY(write_texts(c, t));
-	*out = t;
 	return OK;
 }
 
 /* --- a page of it --- */
 
 struct listing {
-	struct mcp_call *call;
-	const struct tool_texts *texts;
-	struct json_out *out; /* NULL: only the fingerprint */
+	bool *shown;	   /* as the registry counts them; NULL: only the fingerprint */
+	bool fixed[FIXED]; /* these, too */
 	size_t from, seen;
 	uint64_t fingerprint;
 	bool more;
@@ -226,62 +226,103 @@ is_on_page(struct listing *l)
 	size_t n = l->seen++;
 
 	l->more = l->more || n >= l->from + LIMIT_MCP_PAGE;
-	return l->out && n >= l->from && n < l->from + LIMIT_MCP_PAGE;
+	return l->shown && n >= l->from && n < l->from + LIMIT_MCP_PAGE;
 }
 
+/* What the caller may see at this moment; only that is asked in the transaction. */
 static status
-list_registry(struct ctx *cx, struct listing *l)
+list(struct ctx *cx, void *arg)
 {
 	struct permission_snapshot snapshot;
+	struct listing *l = arg;
 
+	for (size_t i = 0; i < FIXED; i++)
+		l->fixed[i] = is_on_page(l);
 	TRY(permission_load(cx, cx->caller, &snapshot));
 	for (size_t i = 0; i < registry_count(cx->tools); i++) {
 		const struct tool *t = registry_at(cx->tools, i);
 
 		if (!gate_lists(cx->caller, &snapshot, t))
 			continue;
-		if (!l->out)
-			l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
 		if (is_on_page(l))
-			json_out_raw(l->out, NULL, l->texts->tools[i]);
+			l->shown[i] = true;
+		else if (!l->shown)
+			l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
 	}
 	return OK;
 }
 
+/* The array, and the end of the message. */
 static status
-list(struct ctx *cx, void *arg)
+write_page(struct arena *a, const struct tool_texts *t, const struct listing *l, str *out)
 {
-	struct listing *l = arg;
+	struct json_out o;
+	struct buf b;
 
+	buf_init(&b, a, LIMIT_HTTP_ANSWER);
+	(void)buf_reserve(
+		&b, t->bytes + sizeof("[]" MESSAGE_END)); /* once, and not again and again as it grows */
+	json_out_init(&o, &b);
+	json_out_array(&o, NULL);
 	for (size_t i = 0; i < FIXED; i++)
-		if (is_on_page(l))
-			json_out_raw(l->out, NULL, l->texts->fixed[i]);
-	return list_registry(cx, l);
+		if (l->fixed[i])
+			json_out_raw(&o, NULL, t->fixed[i]);
+	for (size_t i = 0; i < t->count; i++)
+		if (l->shown[i])
+			json_out_raw(&o, NULL, t->tools[i]);
+	json_out_end(&o);
+	buf_add(&b, STR(MESSAGE_END));
+	return buf_finish(&b, out);
+}
+
+/* Few sets of rights are in use at a time, so the same page is asked for again and again. Where there are more,
+ * theirs are written for each. */
+static status
+page_of(struct mcp_call *c, struct tool_texts *t, const struct listing *l, str *out)
+{
+	scoped_lock held = lock(&t->lock);
+	struct page *p = &t->pages[t->page_count];
+
+	for (size_t i = 0; i < t->page_count; i++) {
+		if (t->pages[i].from == l->from && memcmp(t->pages[i].shown, l->shown, t->count) == 0) {
+			*out = t->pages[i].text;
+			return OK;
+		}
+	}
+	if (t->page_count == LIMIT_MCP_PAGES)
+		return write_page(c->cx->arena, t, l, out);
+	TRY(write_page(&t->arena, t, l, out));
+	p->shown = memcpy(arena_alloc(&t->arena, t->count + 1), l->shown, t->count);
+	p->from = l->from;
+	p->text = *out;
+	t->page_count++;
+	return OK;
 }
 
 status
 own_tools(struct mcp_call *c, struct json_out *o)
 {
-	struct listing l = { .call = c, .out = o };
+	struct tool_texts *t = c->mcp->tools;
+	struct listing l = { 0 };
 
 	TRY(own_cursor(c, &l.from));
-	TRY(texts_of(c, &l.texts));
-	(void)buf_reserve(o->buf, l.texts->bytes); /* once, and not again and again as it grows */
-	json_out_array(o, "tools");
+	TRY(write_texts(c, t));
+	l.shown = arena_alloc(c->cx->arena, t->count + 1);
 	TRY(mcp_enter(c, list, &l));
-	json_out_end(o);
 	if (l.from && l.from >= l.seen)
 		return rpc_fail(c, RPC_PARAMS, 200, "this cursor is not one of ours");
 	if (l.more)
 		json_out_str(
 			o, "nextCursor", arena_printf(c->cx->arena, "after-%zu", l.from + LIMIT_MCP_PAGE));
+	TRY(page_of(c, t, &l, &c->rest));
+	c->last = "tools";
 	return OK;
 }
 
 status
 own_tools_fingerprint(struct mcp_call *c, uint64_t *out)
 {
-	struct listing l = { .call = c };
+	struct listing l = { 0 };
 
 	TRY(mcp_enter(c, list, &l));
 	*out = l.fingerprint;
