@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
+import { callback as oidcCallback, publicUrl, Puppet } from './lib/idp.mjs';
 import { callback, Oauth, pkce } from './lib/oauth.mjs';
-import { onPostgres, startServer } from './lib/server.mjs';
+import { behindTheBack, onPostgres, startServer, startSetUp, until } from './lib/server.mjs';
 
 let w, o, ada;
 before(async () => {
@@ -130,8 +131,12 @@ test('ID-5 ID-6 a consent gives an agent token with the person as delegator, for
 		assert.deepEqual(details, { reason: 'wrong_audience' });
 	}
 	await refused(w.server.as(t.access_token).post('/api/v1/tools/call', { tool: 'note.list', input: {} }), 403, 'forbidden');
+	const evaluation = (path) => o.ask(path, { method: 'POST', headers: { authorization: `Bearer ${t.access_token}`, 'content-type': 'application/json' }, body: '{"context":{}}' });
+	assert.equal((await evaluation('/ofrep/v1/evaluate/flags')).status, 403);
+	assert.equal((await evaluation(`/api/v1/envs/${w.first.stagingId ?? 'x'}/evaluate`)).status, 403);
 	const byName = new Oauth(o.url.replace('127.0.0.1', 'localhost'));
 	assert.equal((await byName.mcp(t.access_token)).status, 401, 'another name is another audience');
+	assert.ok(await works(t.access_token));
 
 	const [row] = await tokenOf(clientId);
 	assert.deepEqual([row.name, row.principalKind, row.principalName, row.delegatorId, row.level, row.audience], ['Claude Code', 'agent', 'Claude Code (OAuth)', ada.id, 'proposer', o.resource]);
@@ -142,6 +147,19 @@ test('ID-5 ID-6 a consent gives an agent token with the person as delegator, for
 	const entries = [...(await w.audit({ action: 'grant.given' })), ...(await w.audit({ action: 'token.minted' }))].filter(({ actorId, delegatorId }) => actorId === ada.id || delegatorId === ada.id);
 	assert.ok(entries.some(({ action, transport }) => action === 'grant.given' && transport === 'oauth'));
 	assert.ok(entries.some(({ action, actorId, delegatorId }) => action === 'token.minted' && actorId === row.principalId && delegatorId === ada.id));
+});
+
+test('RFC 8707 a token for another resource, or of another server, is none here', async () => {
+	const t = await o.tokens(ada), [row] = await tokenOf(t.clientId), other = await World.start();
+	const there = new Oauth(other.server.url), foreign = await there.tokens(await other.person(['maintainer']));
+	assert.equal((await o.mcp(foreign.access_token)).status, 401);
+	wrong(await o.refresh(foreign.clientId, foreign.refresh_token), 'invalid_grant');
+	await other.stop();
+	await w.change(`UPDATE token SET audience = 'https://other.example/mcp' WHERE token_id = '${row.id}'`);
+	o = new Oauth(w.server.url);
+	const answer = await o.mcp(t.access_token);
+	assert.equal(answer.status, 401);
+	assert.match(answer.headers.get('www-authenticate'), /error="invalid_token"/);
 });
 
 test('one agent for a person and a client, however often they agree, and another for another person', async () => {
@@ -244,7 +262,7 @@ test('ID-6 a revoked person: their codes, tokens and refresh tokens end in that 
 	assert.ok(!(await works(t.access_token)));
 	wrong(await o.refresh(t.clientId, t.refresh_token), 'invalid_grant');
 	wrong(await o.redeem(clientId, code, keys), 'invalid_grant');
-	await ok(w.admin.request?.('PATCH', `/api/v1/members/${eve.id}`, {}) ?? w.server.request('PATCH', `/api/v1/members/${eve.id}`, { body: { disabled: false }, headers: { authorization: `Bearer ${w.first.adminToken}` } }));
+	await ok(w.server.request('PATCH', `/api/v1/members/${eve.id}`, { body: { disabled: false }, headers: { authorization: `Bearer ${w.first.adminToken}` } }));
 	wrong(await o.refresh(t.clientId, t.refresh_token), 'invalid_grant');
 	wrong(await o.redeem(clientId, code, keys), 'invalid_grant');
 });
@@ -479,6 +497,29 @@ test('a browser that comes from elsewhere without our cookie is sent round once 
 	assert.doesNotMatch((await o.page(query)).text, /http-equiv/);
 });
 
+test('ID-8 where there is an identity provider the page leads there, and it leads back to the request', async () => {
+	const puppet = await Puppet.start();
+	const server = await startSetUp({ args: ['--public-url', publicUrl, '--oidc-issuer', puppet.issuer, '--oidc-client-id', 'countersign'] });
+	const there = new Oauth(server.url);
+	there.resource = `${publicUrl}/mcp`;
+	const query = there.query(await there.client(), pkce());
+	const link = /href="(\/api\/v1\/session\/oidc\?[^"]*)"/.exec((await there.page(query)).text)[1];
+	const start = await there.ask(link.replaceAll('&amp;', '&'));
+	assert.equal(start.status, 303, start.text);
+	const email = 'by-provider@example.org';
+	await ok(server.as(server.first.adminToken).post('/api/v1/members', { name: 'P', email, password: 'correct horse battery', roles: ['proposer'] }));
+	const back = new URLSearchParams(puppet.approve(start.headers.get('location')));
+	puppet.says = { claims: { sub: 'p', email, email_verified: true } };
+	const end = await there.ask(`${oidcCallback}?${back}`, { headers: { cookie: start.headers.get('set-cookie').split(';')[0] } });
+	assert.equal(end.headers.get('location'), `/oauth/authorize?${query}`, end.text);
+	const cookie = end.headers.getSetCookie().find((text) => text.startsWith('__Host-sid=')).split(';')[0];
+	assert.match((await there.page(query, { headers: () => ({ cookie }) })).text, /act for you\?/);
+	const long = await there.page(there.query('x'.repeat(2000), pkce()));
+	assert.doesNotMatch(long.text, /session\/oidc/, 'what does not fit the cookie is not offered');
+	await server.stop();
+	await puppet.stop();
+});
+
 // --- registration ---
 
 test('registration: public clients, with redirect URIs that are sound', async () => {
@@ -496,4 +537,43 @@ test('registration: public clients, with redirect URIs that are sound', async ()
 	wrong(await o.register({ client_name: 'x'.repeat(600) }), 'invalid_client_metadata');
 	for (const body of ['[]', '{', '"x"']) wrong(await o.ask('/oauth/register', { method: 'POST', headers: { 'content-type': 'application/json' }, body }), 'invalid_client_metadata');
 	assert.equal((await o.ask('/oauth/register', { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{"x":"${'x'.repeat(20000)}"}` })).status, 413);
+});
+
+test('a flood of registrations from one address is throttled, exactly, over all servers, with Retry-After', async () => {
+	const most = 7, server = await startSetUp({ args: ['--oauth-registrations', String(most)] });
+	const others = onPostgres ? [await startServer({ ...server.options, database: server.database })] : [];
+	const sites = [server, ...others].map(({ url }) => new Oauth(url));
+	const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => sites[i % sites.length].register()));
+	assert.equal(answers.filter(({ status }) => status === 201).length, most);
+	for (const answer of answers.filter(({ status }) => status !== 201)) {
+		wrong(answer, 'too_many_requests', 429);
+		const wait = Number(answer.headers.get('retry-after'));
+		assert.ok(wait > 3500 && wait <= 3601, String(wait));
+	}
+	for (const one of others) await one.stop();
+	const later = await behindTheBack(server, 'UPDATE oauth_try SET since = since - 3601000000');
+	assert.equal((await new Oauth(later.url).register()).status, 201, 'an hour later there is room again');
+	await later.stop();
+});
+
+test('registration can be switched off; clients that are known go on', async () => {
+	const server = await startSetUp(), there = new Oauth(server.url), clientId = await there.client();
+	await server.stop({ keep: true });
+	const off = Object.assign(await startServer({ database: server.database, args: ['--oauth-registrations', '0'] }), { database: server.database });
+	const now = new Oauth(off.url);
+	assert.equal((await now.ask('/.well-known/oauth-authorization-server')).json.registration_endpoint, undefined);
+	wrong(await now.register(), 'access_denied', 403);
+	const admin = await off.post('/api/v1/session', { email: server.first.adminEmail, password: server.first.adminPassword });
+	const person = { headers: () => ({ cookie: admin.headers.get('set-cookie').split(';')[0] }) };
+	assert.ok(Oauth.back(await now.decide(now.query(clientId, pkce()), person)).code);
+	await off.stop();
+});
+
+test('clients that nobody agreed to are forgotten after a day; others stay', async () => {
+	const unused = await o.client(), used = (await o.tokens(ada)).clientId;
+	await w.change('UPDATE oauth_client SET created_at = created_at - 86401000000');
+	o = new Oauth(w.server.url);
+	const known = async (id) => (await o.page(o.query(id, pkce()), ada)).status === 200;
+	await until(async () => !(await known(unused)), 'the sweep');
+	assert.ok(await known(used));
 });

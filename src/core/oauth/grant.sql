@@ -1,5 +1,6 @@
 -- Consents (OAuth): the code, the token, the refresh tokens.
--- Locks: the organization's rights, shared, before anything is read, as every decision does; then the consent's row.
+-- Locks: the organization's rights, exclusive, before anything is read: secrets change, and tokens may end. Then the
+-- consent's row.
 
 -- name: grant_agent
 SELECT a.agent_id, p.disabled_at FROM oauth_agent a
@@ -17,17 +18,17 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 -- name: grant_lock_by_code sqlite
 SELECT '' FROM oauth_grant WHERE code_hash = $1 AND org_id = ''
 -- name: grant_lock_by_code postgres
-SELECT CAST(pg_advisory_xact_lock_shared(hashtextextended(org_id, 0)) AS TEXT) FROM oauth_grant WHERE code_hash = $1
+SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM oauth_grant WHERE code_hash = $1
 
 -- name: grant_lock_by_refresh sqlite
 SELECT '' FROM oauth_refresh WHERE hash = $1 AND org_id = ''
 -- name: grant_lock_by_refresh postgres
-SELECT CAST(pg_advisory_xact_lock_shared(hashtextextended(org_id, 0)) AS TEXT) FROM oauth_refresh WHERE hash = $1
+SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM oauth_refresh WHERE hash = $1
 
 -- name: grant_lock_by_token sqlite
 SELECT '' FROM token WHERE hash = $1 AND org_id = ''
 -- name: grant_lock_by_token postgres
-SELECT CAST(pg_advisory_xact_lock_shared(hashtextextended(org_id, 0)) AS TEXT) FROM token WHERE hash = $1
+SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM token WHERE hash = $1
 
 -- name: grant_by_code sqlite
 SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
