@@ -111,16 +111,16 @@ recall(struct ctx *cx, struct oauth *o, str id)
 static void
 keep(struct oauth *o, str id, str text)
 {
+	char *copy = malloc(id.len + text.len);
 	scoped_lock held = lock(&o->mutex);
-	struct kept *k = &o->kept[o->next++ % LIMIT_OAUTH_DOCUMENTS];
+	struct kept *k = &o->kept[o->next];
 
+	CHECK(copy); /* no memory */
+	memcpy(copy, id.ptr, id.len);
+	memcpy(copy + id.len, text.ptr, text.len);
 	free(k->text);
-	*k = (struct kept){
-		.text = malloc(id.len + text.len), .id_len = id.len, .len = text.len, .at_us = clock_mono_us()
-	};
-	CHECK(k->text); /* no memory */
-	memcpy(k->text, id.ptr, id.len);
-	memcpy(k->text + id.len, text.ptr, text.len);
+	*k = (struct kept){ .text = copy, .id_len = id.len, .len = text.len, .at_us = clock_mono_us() };
+	o->next = (o->next + 1) % LIMIT_OAUTH_DOCUMENTS;
 }
 
 /* --- fetching --- */
