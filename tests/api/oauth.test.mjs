@@ -556,6 +556,16 @@ test('a flood of registrations from one address is throttled, exactly, over all 
 	await later.stop();
 });
 
+test('what nobody has agreed to is bounded over all addresses: a full house is 429, and the sweep makes room', async () => {
+	const server = await startSetUp({ args: ['--oauth-registrations', '100000'] });
+	const many = (at) => `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) INSERT INTO oauth_client (client_id, name, redirect_uris, created_at) SELECT 'x' || i, '', '[]', ${at} FROM n`;
+	const full = await behindTheBack(server, many(Date.now() * 1000)), there = new Oauth(full.url);
+	assert.equal(wrong(await there.register(), 'too_many_requests', 429).headers.get('retry-after'), '600');
+	const later = await behindTheBack(full, 'UPDATE oauth_client SET created_at = 1');
+	await until(async () => (await new Oauth(later.url).register()).status === 201, 'room');
+	await later.stop();
+});
+
 test('registration can be switched off; clients that are known go on', async () => {
 	const server = await startSetUp(), there = new Oauth(server.url), clientId = await there.client();
 	await server.stop({ keep: true });
