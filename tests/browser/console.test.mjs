@@ -144,15 +144,15 @@ test('WEB-1 filters, order, and a batch that is denied with one reason', async (
 	await row(page, brief).waitFor();
 	const order = () => page.locator('.row-summary').allInnerTexts();
 	await page.getByLabel('Order').selectOption('risk');
-	assert.match((await order())[0], /ev/);
+	await until(async () => /ev/.test((await order())[0]), 'the highest risk first');
 	await page.getByLabel('Order').selectOption('ending');
-	assert.match((await order())[0], /Brief/);
+	await until(async () => /Brief/.test((await order())[0]), 'what ends soonest first');
 	await page.getByLabel('Risk').selectOption('high');
-	assert.equal((await order()).length, 1);
+	await until(async () => (await order()).length === 1, 'only the risky one');
 	await page.getByLabel('Filter').fill('nothing like it');
 	await button(page, 'Show everything').click();
 	await page.getByLabel('Filter').fill('keep');
-	assert.equal((await order()).length, 1);
+	await until(async () => (await order()).length === 1, 'only what is to be kept');
 	await page.getByLabel('Filter').fill('');
 	for (const p of [risky, brief]) await page.locator('.row', { has: row(page, p) }).getByRole('checkbox').check();
 	await button(page, 'Deny…').click();
@@ -307,6 +307,9 @@ test('AP-6 the card has its order, and the agent\'s words are last, quoted and m
 	}
 	assert.equal(await page.locator('.says blockquote').innerText(), 'It hurts');
 	assert.equal(await page.locator('tr.flips').count(), 1);
+	await page.locator('tr.flips').scrollIntoViewIfNeeded();
+	await picture(page, 'proposal-flag-light');
+	await accessible(page, 'a card with a blast radius');
 	await done(page);
 	await deny(p);
 });
@@ -374,15 +377,15 @@ test('AP-6 nobody approves what is folded, and what destroys is typed first', as
 });
 
 test('AP-3 who proposed cannot vote, and is told why before they try; they can take it back', async () => {
-	const own = await desk.page('/');
-	await desk.signIn(own, ana);
+	const own = await desk.desk(await desk.member('Carl Vega', ['proposer']));
 	const id = await own.evaluate(async () => {
 		const me = await (await fetch('/api/v1/me')).json();
 		const answer = await fetch('/api/v1/proposals', { method: 'POST', headers: { 'content-type': 'application/json', 'x-csrf-token': me.csrfToken }, body: JSON.stringify({ tool: 'note.create', input: { title: 'Mine', text: 'x' } }) });
 		return (await answer.json()).proposalId;
 	});
 	await own.goto(`${desk.url}/proposals/${id}`);
-	await own.getByText('You proposed this: somebody else has to decide.').or(own.getByText('Ready to apply')).first().waitFor();
+	await own.getByText('You proposed this: somebody else has to decide.').waitFor();
+	for (const name of ['Approve', 'Deny']) assert.equal(await button(own, name).isDisabled(), true, name);
 	await button(own, 'Take back').click();
 	await accessible(own, 'the dialog to take back');
 	await button(own.getByRole('dialog'), 'Take back').click();
@@ -453,8 +456,10 @@ test('PA-6 drift while looking: nothing is done, and it is proposed again in one
 });
 
 test('PA-5 expired while looking: it counts down, and then there is nothing to press', async () => {
+	const page = await desk.desk(ana);
+	await page.locator('.link-live').waitFor();
 	const p = await w.propose({ expiresInSeconds: 6 });
-	const page = await opened(p);
+	await row(page, p).click();
 	await page.locator('.crumb .time-left.soon').waitFor();
 	await page.keyboard.press('a');
 	await page.getByText('The time to decide is over.').first().waitFor({ timeout: 60_000 });
@@ -471,7 +476,7 @@ test('WEB-1 a lost connection is said, nothing can be decided meanwhile, and wha
 	await page.locator('.link-live').waitFor();
 	await desk.stop();
 	await page.getByRole('alert').getByText('The server cannot be reached').first().waitFor();
-	assert.equal(await button(page, 'Approve').isDisabled(), true);
+	for (const name of ['Approve', 'Deny', 'Take back']) assert.equal(await button(page, name).isDisabled(), true, name);
 	await picture(page, 'offline-light');
 	await accessible(page, 'offline');
 	await desk.start();
@@ -548,12 +553,14 @@ test('WEB-1 with the keyboard alone: sign in, walk, approve, deny with a reason,
 	await until(() => new URL(page.url()).pathname === '/', 'the inbox');
 	await page.keyboard.press('Control+k');
 	await page.keyboard.type('espa');
+	await page.getByRole('option', { name: 'Language: Español', selected: true }).waitFor();
 	await accessible(page, 'the commands');
 	await page.keyboard.press('Enter');
 	await page.getByRole('heading', { name: 'Bandeja' }).waitFor();
 	assert.equal(await page.evaluate(() => document.documentElement.lang), 'es');
 	await page.keyboard.press('Control+k');
 	await page.keyboard.type(`${made[0].summary}`);
+	await page.getByRole('option', { name: made[0].summary, selected: true }).waitFor();
 	await page.keyboard.press('Enter');
 	await page.getByRole('heading', { name: made[0].summary }).waitFor();
 	await page.getByText('Permiso: Pedir aprobación').waitFor();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shell: who is signed in, whether we are connected, and which page. On a wide screen the inbox stays beside the
 // proposal; on a narrow one they take turns.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { me, signOut, whoAmI, type Me } from './lib/api.ts';
 import { connection } from './lib/live.ts';
@@ -32,6 +32,15 @@ function Link() {
 
 function Bar({ who, onPalette, onHelp }: { who: Me; onPalette: () => void; onHelp: () => void }) {
 	const w = useWords();
+	const menu = useRef<HTMLDetailsElement>(null);
+	const shut = () => {
+		if (menu.current) menu.current.open = false;
+	};
+	useEffect(() => {
+		const click = (event: Event) => menu.current?.contains(event.target as Node) || shut();
+		document.addEventListener('click', click);
+		return () => document.removeEventListener('click', click);
+	}, []);
 	return (
 		<header class="bar">
 			<h1 class="unseen">Countersign</h1>
@@ -40,12 +49,12 @@ function Bar({ who, onPalette, onHelp }: { who: Me; onPalette: () => void; onHel
 			<span class="org clip">{visible(who.orgSlug, false)}</span>
 			<Link />
 			<button type="button" class="palette-button" onClick={onPalette}><span>{w.shell.palette}</span> <kbd>Ctrl K</kbd></button>
-			<details class="menu">
+			<details class="menu" ref={menu} onKeyDown={(event) => event.key === 'Escape' && shut()}>
 				<summary>{visible(who.name, false)}</summary>
 				<div class="menu-body">
 					<p class="quiet">{w.shell.signedInAs(visible(who.email ?? who.name, false))}</p>
 					<Preferences />
-					<button type="button" onClick={onHelp}>{w.shell.help} <kbd>?</kbd></button>
+					<button type="button" onClick={() => { shut(); onHelp(); }}>{w.shell.help} <kbd>?</kbd></button>
 					<button type="button" onClick={leave}>{w.shell.signOut}</button>
 				</div>
 			</details>
@@ -57,12 +66,12 @@ function useCommands(onHelp: () => void): Command[] {
 	const w = useWords();
 	const { rows } = useStore(list), { view } = useStore(route);
 	return [
-		...(['pending', 'approved', 'all'] as const).map((one): Command => ({ id: `view-${one}`, group: 'commands', name: `${w.inbox.title}: ${w.inbox.views[one]}`, run: () => go(inboxPath(one)) })),
-		{ id: 'help', group: 'commands', name: w.shell.help, hint: '?', run: onHelp },
-		...themes.map((one): Command => ({ id: `theme-${one}`, group: 'commands', name: `${w.shell.theme}: ${w.shell.themes[one]}`, run: () => theme.set(one) })),
-		...(Object.keys(languages) as Language[]).map((one): Command => ({ id: `language-${one}`, group: 'commands', name: `${w.language}: ${languages[one]}`, run: () => language.set(one) })),
-		{ id: 'sign-out', group: 'commands', name: w.shell.signOut, run: leave },
-		...rows.filter((row) => row.status !== 'tampered').map((row): Command => ({ id: row.proposalId, group: 'proposals', name: row.summary, hint: row.tool, run: () => go(proposalPath(row.proposalId, view)) })),
+		...(['pending', 'approved', 'all'] as const).map((one): Command => ({ id: `view-${one}`, name: `${w.inbox.title}: ${w.inbox.views[one]}`, run: () => go(inboxPath(one)) })),
+		{ id: 'help', name: w.shell.help, hint: '?', run: onHelp },
+		...themes.map((one): Command => ({ id: `theme-${one}`, name: `${w.shell.theme}: ${w.shell.themes[one]}`, run: () => theme.set(one) })),
+		...(Object.keys(languages) as Language[]).map((one): Command => ({ id: `language-${one}`, name: `${w.language}: ${languages[one]}`, run: () => language.set(one) })),
+		{ id: 'sign-out', name: w.shell.signOut, run: leave },
+		...rows.filter((row) => row.status !== 'tampered').map((row): Command => ({ id: row.proposalId, name: row.summary, hint: row.tool, run: () => go(proposalPath(row.proposalId, view)) })),
 	];
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -28,7 +28,7 @@ export const looks = {
 
 export class Desk {
 	static async open() {
-		const desk = Object.assign(new Desk(), { pages: new Set() });
+		const desk = new Desk();
 		desk.world = await World.start();
 		desk.browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 		return desk;
@@ -96,11 +96,13 @@ export class Desk {
 	}
 }
 
+/** What moves has come to rest. */
+const still = (page) => page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
+
 /** No violation of WCAG 2.2 A and AA, nor of axe's best practices. */
 export async function accessible(page, what) {
-	await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
+	await still(page);
 	const session = await page.context().newCDPSession(page); // the pages' policy would refuse a script of ours
-	const { readFile } = await import('node:fs/promises');
 	await session.send('Runtime.evaluate', { expression: await readFile(axeFile, 'utf8') });
 	const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression: 'axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)])))', awaitPromise: true });
 	await session.detach();
@@ -111,5 +113,6 @@ export async function accessible(page, what) {
 /** A picture for people to look at, in build/screenshots. */
 export async function picture(page, name) {
 	await mkdir(pictures, { recursive: true });
+	await still(page);
 	await page.screenshot({ path: path.join(pictures, `${name}.png`) });
 }

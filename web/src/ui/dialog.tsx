@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A modal dialog: the browser's own, which keeps the focus inside, closes with Escape and gives the focus back.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
-export function Dialog({ title, onClose, wide = false, children }: { title: string; onClose: () => void; wide?: boolean; children: ComponentChildren }) {
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
 	const ref = useRef<HTMLDialogElement>(null);
 	const id = useId();
-	useEffect(() => {
+	useLayoutEffect(() => { // at once: the next key is for the dialog already
 		const dialog = ref.current!;
 		const before = document.activeElement;
 		dialog.showModal();
@@ -16,7 +16,7 @@ export function Dialog({ title, onClose, wide = false, children }: { title: stri
 		};
 	}, []);
 	return (
-		<dialog ref={ref} class={wide ? 'wide' : ''} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }} onClick={(event) => event.target === ref.current && onClose()}>
+		<dialog ref={ref} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }} onClick={(event) => event.target === ref.current && onClose()}>
 			<div class="dialog-body">
 				<h2 id={id}>{title}</h2>
 				{children}

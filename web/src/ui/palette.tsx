@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything by name: commands, and the proposals that are loaded.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { visible } from '../lib/visible.ts';
 import { useWords } from '../words/words.ts';
@@ -10,7 +10,6 @@ export interface Command {
 	id: string;
 	name: string;
 	hint?: string;
-	group: 'commands' | 'proposals';
 	run: () => void;
 }
 
@@ -26,7 +25,7 @@ export function Palette({ commands, onClose }: { commands: Command[]; onClose: (
 	const [text, setText] = useState('');
 	const [at, setAt] = useState(0);
 	const input = useRef<HTMLInputElement>(null);
-	useEffect(() => input.current!.focus(), []);
+	useLayoutEffect(() => input.current!.focus(), []);
 	const found = find(commands, text);
 	const chosen = Math.min(at, Math.max(0, found.length - 1));
 	const run = (command: Command | undefined) => {
@@ -48,7 +47,7 @@ export function Palette({ commands, onClose }: { commands: Command[]; onClose: (
 			<ul class="palette-list" id="palette-list" role="listbox" aria-label={w.shell.palette}>
 				{found.map((command, i) => (
 					<li key={command.id} id={`palette-${command.id}`} role="option" aria-selected={i === chosen} onClick={() => run(command)} onMouseMove={() => setAt(i)}>
-						<span class="clip">{visible(command.name, false)}</span> <span class="quiet">{command.hint ?? (command.group === 'proposals' ? w.palette.goTo : '')}</span>
+						<span class="clip">{visible(command.name, false)}</span> <span class="quiet">{command.hint}</span>
 					</li>
 				))}
 			</ul>

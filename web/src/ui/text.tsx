@@ -49,11 +49,14 @@ export function Fold({ text, children }: { text: string; children?: (text: strin
 
 const ONE_LINE = 60;
 
+/** What stands for a hidden character stays as the server wrote it: JSON would double its backslash. */
+const json = (value: Json, space: number): string => JSON.stringify(value, null, space).replaceAll(/\\\\(u\{[0-9A-F]{2,6}\})/g, '\\$1');
+
 /** A JSON value for reading: text of several lines as such, everything else as JSON, on one line where it is short. */
 export function shown(value: Json): string {
 	if (typeof value === 'string' && value.includes('\n')) return value;
-	const short = JSON.stringify(value, null, 1).replaceAll(/\n */g, ' '); // no text in it has a line's end
-	return short.length <= ONE_LINE ? short : JSON.stringify(value, null, 2);
+	const short = json(value, 1).replaceAll(/\n */g, ' '); // no text in it has a line's end
+	return short.length <= ONE_LINE ? short : json(value, 2);
 }
 
 export const Value = ({ of }: { of: Json }) => (

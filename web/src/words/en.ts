@@ -30,10 +30,9 @@ export const en = {
 	},
 
 	shell: {
-		menu: 'Menu',
 		palette: 'Commands',
 		theme: 'Colours',
-		themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+		themes: { system: 'System', light: 'Light', dark: 'Dark' },
 		signOut: 'Sign out',
 		signedInAs: (name: string) => `Signed in as ${name}`,
 		connection: { connecting: 'Connecting…', live: 'Live', polling: 'Every 5 s', offline: 'Offline' },
@@ -41,7 +40,7 @@ export const en = {
 		help: 'Keys',
 	},
 
-	palette: { hint: 'Type a command, or words of a proposal', none: 'Nothing fits.', goTo: 'Open', commands: 'Commands', proposals: 'Proposals' },
+	palette: { hint: 'Type a command, or words of a proposal', none: 'Nothing fits.' },
 
 	keys: {
 		title: 'Keys',
@@ -138,7 +137,6 @@ export const en = {
 		warning: 'Look closely',
 		hidden: 'a character that cannot be seen',
 		fold: (characters: number) => `${characters.toLocaleString('en')} more characters are folded. Show all`,
-		lines: (n: number) => count(n, 'line', 'lines'),
 	},
 
 	proposal: {

@@ -29,10 +29,9 @@ export const es: Words = {
 	},
 
 	shell: {
-		menu: 'Menú',
 		palette: 'Comandos',
 		theme: 'Colores',
-		themes: { system: 'Como el sistema', light: 'Claro', dark: 'Oscuro' },
+		themes: { system: 'Sistema', light: 'Claro', dark: 'Oscuro' },
 		signOut: 'Cerrar sesión',
 		signedInAs: (name) => `Sesión de ${name}`,
 		connection: { connecting: 'Conectando…', live: 'En vivo', polling: 'Cada 5 s', offline: 'Sin conexión' },
@@ -40,7 +39,7 @@ export const es: Words = {
 		help: 'Teclas',
 	},
 
-	palette: { hint: 'Escribe un comando o palabras de una propuesta', none: 'Nada coincide.', goTo: 'Abrir', commands: 'Comandos', proposals: 'Propuestas' },
+	palette: { hint: 'Escribe un comando o palabras de una propuesta', none: 'Nada coincide.' },
 
 	keys: {
 		title: 'Teclas',
@@ -137,7 +136,6 @@ export const es: Words = {
 		warning: 'Míralo con atención',
 		hidden: 'un carácter que no se ve',
 		fold: (characters) => `Hay ${characters.toLocaleString('es')} caracteres más plegados. Mostrar todo`,
-		lines: (n) => count(n, 'línea', 'líneas'),
 	},
 
 	proposal: {

@@ -31,17 +31,17 @@ interface BarProps {
 
 export function ActionBar({ p, who, folded, blocked, onAct, onAgain }: BarProps) {
 	const w = useWords();
-	const cannot = blocked ?? cannotVote(w, p, who);
-	const open = isOpen(p.state);
-	const hint = open ? cannot ?? (folded > 0 ? w.act.unfold(folded) : null) : null;
+	const open = isOpen(p.state), pending = p.state === 'pending', noVote = cannotVote(w, p, who);
+	const cannot = blocked ?? noVote;
+	const hint = open ? blocked ?? (pending ? noVote : null) ?? (folded > 0 ? w.act.unfold(folded) : null) : null;
 	return (
 		<div class="actions">
 			{hint && <p class="hint" id="act-hint">{hint}</p>}
 			<div class="buttons">
 				{!open && p.state !== 'executing' && p.state !== 'applied' && <button type="button" onClick={onAgain}>{w.act.again}</button>}
 				{open && <button type="button" class="quiet-button" disabled={blocked !== null} onClick={() => onAct('cancel')}>{w.act.cancel}</button>}
-				{open && <button type="button" class="danger" disabled={cannot !== null} onClick={() => onAct('deny')}>{w.act.deny} <kbd>D</kbd></button>}
-				{p.state === 'pending' && <button type="button" class="primary" disabled={cannot !== null || folded > 0} aria-describedby={hint ? 'act-hint' : undefined} onClick={() => onAct('approve')}>{w.act.approve} <kbd>A</kbd></button>}
+				{(pending || (open && !noVote)) && <button type="button" class="danger" disabled={cannot !== null} onClick={() => onAct('deny')}>{w.act.deny} <kbd>D</kbd></button>}
+				{pending && <button type="button" class="primary" disabled={cannot !== null || folded > 0} aria-describedby={hint ? 'act-hint' : undefined} onClick={() => onAct('approve')}>{w.act.approve} <kbd>A</kbd></button>}
 				{p.state === 'approved' && <button type="button" class="primary" disabled={blocked !== null || folded > 0} onClick={() => onAct('apply')}>{w.act.apply} <kbd>A</kbd></button>}
 			</div>
 		</div>
