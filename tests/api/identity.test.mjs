@@ -205,6 +205,15 @@ test('ID-4 approve is stripped from every agent token, and the answer says so', 
 	assert.equal((await server.as(whole.token).get('/api/v1/me')).json.mayVote, false);
 });
 
+test('ID-5 ID-7 actions are the only verbs of a token, in production too', async () => {
+	const { id } = await agent(), mint = (more) => admin.post('/api/v1/tokens', { name: 'x', principalId: id, ...more });
+	assert.deepEqual((await created(mint({}))).productionActions, ['read', 'propose']);
+	assert.deepEqual((await created(mint({ actions: ['read'] }))).productionActions, ['read']);
+	assert.deepEqual((await created(mint({ actions: ['read', 'write'], productionActions: ['read', 'propose'] }))).productionActions, ['read', 'propose']);
+	const { fields } = await refused(mint({ actions: ['toggle'] }), 400, 'invalid_request');
+	assert.equal(fields[0].path, '/productionActions');
+});
+
 test('ID-4 admin for an agent needs an override, warns, and is on record', async () => {
 	const { id } = await agent();
 	const wish = { name: 'root', principalId: id, level: 'admin' };

@@ -70,6 +70,17 @@ test('MCP-2 TL-5 TL-9 where things are and what has happened are tools of the re
 	assert.match(said(refused).message, /audit\.entry\.read/);
 });
 
+test('AP-3 a person’s own token in a model’s hands agrees to nothing: over MCP asking is not agreeing', async () => {
+	const own = await ok(boss.post('/api/v1/tokens', { name: 'mine' }));
+	const wish = { title: 'Mine', text: '' };
+	const { structuredContent: asked } = (await call('note_create', wish, { token: own.token })).result;
+	assert.equal(asked.state, 'pending');
+	const applied = (await call('apply_proposal', { id: asked.proposalId }, { token: own.token })).result;
+	assert.equal(said(applied).code, 'approval_required');
+	const asks = w.server.as(own.token);
+	assert.equal((await ok(asks.post('/api/v1/proposals', { tool: 'note.create', input: wish }))).state, 'approved', 'by REST it is the person who asks');
+});
+
 // --- schemas ---
 
 /** An input that each tool takes, so that it does something: a tool that is not here fails the test. */

@@ -259,15 +259,15 @@ assess(const struct policy_rules *r, const struct policy_facts *f, struct policy
 	(void)collect(risks, COUNT(risks), r, f, d, d->risk_reasons);
 }
 
-/* Whoever asks for what they may do has agreed to it, except where a token could not vote for them (AP-3), or
- * was made to ask first. */
+/* Whoever asks for what they may do has agreed to it, except where a token could not vote for them (AP-3), was
+ * made to ask first, or is in the hands of a model. */
 static bool
 consents(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
 {
 	bool heavy = f->tool->effect == OP_DESTRUCTIVE || d->risk == RISK_HIGH;
 
 	return f->principal == PRINCIPAL_USER && f->has_verb && !r->four_eyes && !f->token_requires &&
-	       !(f->by_token && heavy);
+	       !f->by_model && !(f->by_token && heavy);
 }
 
 static int64_t

@@ -61,6 +61,7 @@ struct policy_facts {
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
 	bool by_token;	       /* asked with a token, not in a session */
+	bool by_model;	       /* asked over MCP, where a model speaks, whoever's token it has */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
 	bool in_environment;   /* it is about one, or several */

@@ -197,6 +197,24 @@ read_verbs(struct ctx *cx, const struct json *list, const char *path, uint32_t *
 	return *out ? OK : refuse(cx, path, "must name at least one verb");
 }
 
+/* `actions` are the only verbs it may use: of the default in production what is among them. None is no way to say
+ * nothing (0 is every verb), so that must be said. */
+static status
+choose_verbs(struct ctx *cx, const struct mint_in *in, struct token_new *t)
+{
+	bool defaults = in->actions && !in->production_actions && t->production_verbs;
+
+	TRY(read_verbs(cx, in->actions, "/actions", &t->verbs));
+	if (defaults)
+		t->production_verbs &= t->verbs;
+	if (defaults && !t->production_verbs)
+		return refuse(cx, "/productionActions",
+			"must say what it may do in production: without a word it reads and proposes there, "
+			"and "
+			"`actions` has neither");
+	return read_verbs(cx, in->production_actions, "/productionActions", &t->production_verbs);
+}
+
 /* Beside a token's verbs a new one has only some of them; what it does not say is what there is. */
 static status
 narrow_verbs(struct ctx *cx, const struct mint_in *in, struct token_new *t)
@@ -229,8 +247,7 @@ choose_rights(struct ctx *cx, const struct mint_in *in, struct mint *m)
 		default_rights(cx->caller, m, &set);
 	else
 		TRY(read_rules(cx, in, &set));
-	TRY(read_verbs(cx, in->actions, "/actions", &m->token.verbs));
-	TRY(read_verbs(cx, in->production_actions, "/productionActions", &m->token.production_verbs));
+	TRY(choose_verbs(cx, in, &m->token));
 	TRY(check_admin(cx, in, m, set.level));
 	if (m->kind != PRINCIPAL_USER)
 		strip_approve(cx, m, &set);

@@ -84,6 +84,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
 		.by_token = c->via_token,
+		.by_model = strcmp(c->transport, "mcp") == 0,
 		.production = at->production,
 		.environment_gate = at->gate,
 		.in_environment = at->in_environment,

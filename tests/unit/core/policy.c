@@ -301,6 +301,10 @@ votes_follow_risk_and_effect(void **state) /* AP-4 */
 	f.has_verb = true;
 	policy_decide(&r, &f, &d);
 	assert_int_equal(d.votes, 3); /* their own consent is one */
+	f.by_model = true;
+	policy_decide(&r, &f, &d);
+	assert_int_equal(d.votes, 4); /* but not a model's with their token */
+	f.by_model = false;
 	r.four_eyes = true;
 	policy_decide(&r, &f, &d);
 	assert_int_equal(d.votes, 4);
