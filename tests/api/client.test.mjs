@@ -61,6 +61,16 @@ describe('client', () => {
 		await assertFailure(['token', 'list'], /\(unauthenticated\); give a token that is valid/, as(token));
 	});
 
+	test('mint takes an agent’s name where only one has it', async () => {
+		const twin = async () => (await server.as(server.first.adminToken).post('/api/v1/agents', { name: 'Night builds' })).json.id;
+		const id = await twin();
+		const minted = JSON.parse((await run(['token', 'mint', 'x', '--for', 'Night builds', '--json'], admin)).stdout);
+		assert.equal(minted.principalId, id);
+		await assertFailure(['token', 'mint', 'x', '--for', 'Nobody'], /\(not_found\)/, admin);
+		await twin();
+		await assertMistake(['token', 'mint', 'x', '--for', 'Night builds'], /more than one agent has this name; give its id/, admin);
+	});
+
 	test('mint says what it made, and takes lists and numbers', async () => {
 		const { token } = JSON.parse((await run(['token', 'mint', 'x', '--json'], admin)).stdout);
 		const { principalId } = (await server.as(server.first.adminToken).get('/api/v1/tokens')).json.items.find((t) => t.principalKind === 'agent');

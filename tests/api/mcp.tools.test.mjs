@@ -168,6 +168,93 @@ test('MCP-2 what is applied gives what its tool publishes', async () => {
 	}
 });
 
+// --- why, in the agent's own words ---
+
+test('MCP-2 PA-11 every tool of the registry takes `intent`: on the card as the agent’s words, and no part of what is executed', async () => {
+	const { tools } = await ok(agent.ask().get('/api/v1/tools')), known = new Set(tools.map(({ modelName }) => modelName));
+	const [first, ...others] = clients;
+	const listed = await first.list();
+	for (const { name, inputSchema: { properties, required = [] } } of listed) {
+		assert.equal(properties?.intent?.type, known.has(name) ? 'string' : undefined, name);
+		assert.ok(!required.includes('intent'), name);
+	}
+	assert.deepEqual((await others[0].list()).map(({ inputSchema }) => inputSchema), listed.map(({ inputSchema }) => inputSchema));
+	for (const client of clients) {
+		const { content, structuredContent: p } = await client.call('note_create', { title: 't', text: 'x', intent: 'the customer asked for it' });
+		assert.deepEqual(p.payload, { title: 't', text: 'x' });
+		assert.equal(p.card.agentSays.summary, 'the customer asked for it');
+		assert.match(content[0].text, /The agent says \(its own words, not checked by anybody\):\n +> the customer asked for it/);
+	}
+	const shown = await ok(agent.ask().post('/api/v1/tools/call', { tool: 'note.create', input: { title: 't', text: 'x' }, intent: { summary: 'S', reasoning: 'R' } }));
+	assert.deepEqual([shown.proposal.card.agentSays.summary, shown.proposal.card.agentSays.reasoning], ['S', 'R'], 'over REST as in a proposal');
+	assert.ok((await call('note_list', { intent: 'to see' })).result.structuredContent.notes, 'a read that runs has no card');
+});
+
+test('MCP-2 TL-2 an intent that is none is feedback, and says nothing about which tools there are', async () => {
+	for (const intent of [7, false, {}, ['x'], 'x'.repeat(501)]) {
+		const { result } = await call('note_create', { title: 't', text: 'x', intent });
+		assert.deepEqual([said(result).kind, said(result).issues.map(({ path }) => path)], ['feedback', ['/intent']], JSON.stringify(intent).slice(0, 20));
+	}
+	const one = await w.agentOf(boss, { level: 'maintainer' });
+	await ok(w.admin.put(`/api/v1/agents/${one.id}/tools`, { tools: [{ toolName: 'note_delete', permissionStatus: 'blocked' }] })); // by what models call it
+	assert.deepEqual((await ok(w.admin.get(`/api/v1/agents/${one.id}/tools`))).tools.filter(({ stored }) => stored).map(({ toolName }) => toolName), ['note.delete']);
+	for (const intent of ['x', 7]) {
+		const answers = [];
+		for (const name of ['note_delete', 'note_absent']) answers.push(JSON.stringify(await call(name, { id: 'x', intent }, { token: one.token })).replaceAll(name, 'X'));
+		assert.equal(answers[0], answers[1]);
+	}
+});
+
+// --- what the text tells a model to do ---
+
+test('MCP-2 ID-9 who may not apply is not told to: a person does; and what is over is gone, whatever one may', async () => {
+	const weak = await w.agentOf(boss, { level: 'proposer', ratePerMinute: 1000 });
+	const client = await modern(w.server.url, weak.token);
+	const asks = (name, input) => client.call(name, input);
+	const propose = async () => asks('note_create', { title: 't', text: 'x' });
+	const made = await propose(), p = made.structuredContent;
+	assert.equal(p.mayApply, false);
+	assert.match(made.content[0].text, /wait_proposal[^]*until a person has applied it: your token may not apply it/);
+	assert.doesNotMatch(made.content[0].text, /apply_proposal/);
+	await w.approve(p, boss);
+	const waited = await asks('wait_proposal', { id: p.proposalId });
+	assert.match(waited.content[0].text, /a person does, at\n\S+\nCall wait_proposal with \{"id":"[^"]+","known":"approved"\}/);
+	assert.doesNotMatch(waited.content[0].text, /apply_proposal/);
+	assert.equal(said(await asks('apply_proposal', { id: p.proposalId })).code, 'forbidden');
+	const waiting = asks('wait_proposal', { id: p.proposalId, known: 'approved', timeout: 30 });
+	await ok(boss.post(`/api/v1/proposals/${p.proposalId}/apply`));
+	const end = (await waiting).structuredContent;
+	assert.deepEqual([end.state, 'mayApply' in end], ['applied', false]);
+	assert.equal(said(await asks('apply_proposal', { id: p.proposalId })).code, 'proposal_gone');
+
+	const other = (await propose()).structuredContent;
+	await ok(boss.post(`/api/v1/proposals/${other.proposalId}/deny`, { viewHash: other.viewHash, reason: 'not "today"' }));
+	assert.match((await asks('wait_proposal', { id: other.proposalId })).content[0].text, /is denied: nothing has been changed\.[^]*The reason that was given: "not \\"today\\""\./);
+	assert.equal(said(await asks('apply_proposal', { id: other.proposalId })).code, 'proposal_gone');
+	const stranger = await w.agentOf(boss, { rules: ['note.note.read'] });
+	assert.equal(said((await call('apply_proposal', { id: other.proposalId }, { token: stranger.token })).result).code, 'not_found', 'to others it never was');
+
+	const strong = (await call('note_create', { title: 't', text: 'x' })).result;
+	assert.equal(strong.structuredContent.mayApply, true);
+	assert.match(strong.content[0].text, /then apply_proposal with the same/);
+	const secret = (await call('token_mint', { name: 'New', principalId: weak.id, level: 'observer' })).result.structuredContent;
+	assert.equal(secret.mayApply, false, 'what makes a secret is applied by a person');
+	const gone = (await propose()).structuredContent;
+	assert.match((await asks('cancel_proposal', { id: gone.proposalId, note: 'a mistake' })).content[0].text, /is cancelled[^]*"a mistake"/);
+	await client.close();
+});
+
+test('MCP-2 in production the default agent may propose, and is told that a person applies it', async () => {
+	await shop.flag('told', { defaultValue: true });
+	const plain = await w.agentOf(boss);
+	const kill = async (env) => (await call('propose_kill_flag', { envId: env.id, resourceKey: 'told', diff: {} }, { token: plain.token })).result.structuredContent;
+	const there = await kill(shop.live), here = await kill(shop.staging);
+	for (const [p, may] of [[there, false], [here, true]]) {
+		assert.equal(p.mayApply, may, p.envId);
+		assert.equal((await call('describe_proposal', { id: p.proposalId }, { token: plain.token })).result.structuredContent.mayApply, may);
+	}
+});
+
 // --- an agent's day ---
 
 const transports = {

@@ -89,6 +89,15 @@ test('PA-13 a task that is denied is completed with an error that says why; one 
 	assert.equal((await proposalOf(idOf(denied))).state, 'denied');
 });
 
+test('MCP-2 PA-13 a task that is completed stays so: cancelling it is acknowledged and takes nothing back', async () => {
+	const { taskId } = (await call('note_create', note(), tasks)).result;
+	await w.approve(await proposalOf(idOf(taskId)), boss);
+	assert.ok((await task('cancel', taskId)).result);
+	assert.equal((await task('get', taskId)).result.status, 'completed');
+	assert.equal((await proposalOf(idOf(taskId))).state, 'approved');
+	assert.equal((await call('cancel_proposal', { id: idOf(taskId) }, tasks)).result.structuredContent.state, 'cancelled', 'who means the proposal says so');
+});
+
 test('MCP-2 a task is its principal’s: others, guesses and clients without the extension find none', async () => {
 	const { taskId } = (await call('note_create', note(), tasks)).result;
 	const other = await w.agentOf(boss, { level: 'admin', override: true }); // may see the proposal, and has not made this task
@@ -270,9 +279,11 @@ test('RUN-2 another server on the same database knows the task, the state and th
 		assert.equal((await task('get', taskId, both, {}, { server })).result.status, 'input_required');
 		const there = (await call('note_create', input, url, { requestState, inputResponses: { approval: { action: 'decline' } } }, { server })).result;
 		assert.equal(there.structuredContent.state, 'pending');
-		const waiting = call('wait_proposal', { id: idOf(taskId), timeout: 30 }, {}, {}, { server });
+		const client = await modern(server.url, agent.token); // the answer may be a stream
+		const waiting = client.call('wait_proposal', { id: idOf(taskId), timeout: 30 });
 		await w.approve(await proposalOf(idOf(taskId)), boss);
-		assert.equal((await waiting).result.structuredContent.state, 'approved');
+		assert.equal((await waiting).structuredContent.state, 'approved');
+		await client.close();
 		assert.equal((await task('get', taskId, both, {}, { server })).result.status, 'completed');
 	} finally {
 		await server.stop();

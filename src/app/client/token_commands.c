@@ -3,14 +3,16 @@
 #include "app/client/client.h"
 
 #include "base/limits.h"
+#include "core/id.h"
 #include "json/out.h"
 
 #include <unistd.h>
 
 #define TOKENS "/api/v1/tokens"
+#define AGENTS "/api/v1/agents?limit=200"
 
 const struct cli_flag token_flags[] = {
-	{ .name = "for", .value = "ID", .doc = "mint: the agent or service that will use it." },
+	{ .name = "for", .value = "ID|NAME", .doc = "mint: the agent or service that will use it." },
 	{ .name = "level",
 		.value = "LEVEL",
 		.doc = "mint: observer, proposer, operator, maintainer or admin." },
@@ -68,6 +70,29 @@ write_list(struct json_out *o, const char *member, str text)
 	json_out_end(o);
 }
 
+/* The only agent of that name; without one, the server says that it has none. */
+static status
+write_named(struct ctx *cx, const struct cli_call *call, const char *member, str name, struct json_out *o)
+{
+	struct client_answer agents;
+	const struct json *all;
+	str id = { 0 };
+
+	TRY(client_ask(cx, call, "GET", STR(AGENTS), (str){ 0 }, &agents));
+	if (text_of(agents.doc, "next").len)
+		return fail(cx, E_INVALID, "--for: there are too many agents to go by a name; give its id");
+	all = part_of(agents.doc, "items");
+	for (const struct json *one = all ? all->child : NULL; one; one = one->next) {
+		if (!str_eq(text_of(one, "name"), name))
+			continue;
+		if (id.len)
+			return fail(cx, E_INVALID, "--for: more than one agent has this name; give its id");
+		id = text_of(one, "id");
+	}
+	json_out_str(o, member, id.len ? id : name);
+	return OK;
+}
+
 static status
 write_wish(struct ctx *cx, const struct cli_call *call, const struct wish *w, struct json_out *o)
 {
@@ -84,6 +109,8 @@ write_wish(struct ctx *cx, const struct cli_call *call, const struct wish *w, st
 		write_list(o, w->member, text);
 	else if (w->type == SWITCH_WISH)
 		json_out_bool(o, w->member, true);
+	else if (strcmp(w->flag, "for") == 0 && !id_valid(text))
+		return write_named(cx, call, w->member, text, o);
 	else
 		json_out_str(o, w->member, text);
 	return OK;

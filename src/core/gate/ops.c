@@ -180,8 +180,8 @@ struct put_in {
 static const struct field put_in[] = {
 	FIELD_TEXT(struct put_in, id, .need = true, .max = LIMIT_NAME, .doc = "Which agent."),
 	FIELD_JSON(struct put_in, tools, .need = true,
-		.doc = "All that shall be stored: [{toolName, permissionStatus}]; every other tool has its "
-		       "default."),
+		.doc = "All that shall be stored: [{toolName, permissionStatus}], by either name of the "
+		       "tool; every other tool has its default."),
 	FIELD_END,
 };
 
@@ -203,6 +203,19 @@ bad_item(struct ctx *cx, size_t index, const char *what)
 	return fail(cx, E_INVALID, "/tools/%zu %s", index, what);
 }
 
+/* What models call it will do; the registry's name is kept. */
+static bool
+name_tool(const struct ctx *cx, str *name)
+{
+	const struct tool *t = tool_find(cx->tools, *name);
+
+	if (!t)
+		t = tool_of_model(cx->tools, *name);
+	if (t)
+		*name = str_of(t->name);
+	return t != NULL;
+}
+
 static status
 read_tiers(struct ctx *cx, const struct json *list, struct tier_in **out)
 {
@@ -217,7 +230,7 @@ read_tiers(struct ctx *cx, const struct json *list, struct tier_in **out)
 	JSON_EACH (item, list) {
 		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n),
 			json_bind(cx, item, tier_in, sizeof(*items), &items[n])));
-		if (!tool_find(cx->tools, items[n].tool_name))
+		if (!name_tool(cx, &items[n].tool_name))
 			return bad_item(cx, n, "names a tool that there is not");
 		for (size_t i = 0; i < n; i++)
 			if (str_eq(items[i].tool_name, items[n].tool_name))

@@ -358,6 +358,8 @@ proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
 		return no_such_token(cx);
 	if (!token.len)
 		TRY(sight_require(cx, &a.p));
+	if (!token.len || sight_of(cx, &a.p))
+		TRY(check_state(cx, &a)); /* who sees it sees that it is over: no right would help */
 	TRY(check_rights(cx, &a));
 	TRY(check_state(cx, &a));
 	TRY(check_proposer(cx, &a));

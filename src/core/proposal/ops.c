@@ -511,12 +511,15 @@ run_wait(struct ctx *cx, const void *in, struct json_out *out)
 
 struct call_in {
 	str tool;
-	struct json *input;
+	struct json *input, *intent;
 	const struct json *survey;
 };
 static const struct field call_in[] = {
 	FIELD_TEXT(struct call_in, tool, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Its name."),
 	FIELD_JSON(struct call_in, input, .need = true, .doc = "What the tool takes."),
+	FIELD_JSON(struct call_in, intent,
+		.doc = "{summary?, reasoning?}: why, in your own words, for who decides where it becomes a "
+		       "proposal."),
 	FIELD_END,
 };
 
@@ -566,6 +569,7 @@ run_call(struct ctx *cx, const void *in, struct json_out *out)
 		.survey = i->survey };
 	struct proposal_called called = { 0 };
 
+	TRY(wire_read_intent(cx, i->intent, &asked));
 	TRY(proposal_call(cx, &asked, &called));
 	return out_called(cx, &called, out);
 }

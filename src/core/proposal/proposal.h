@@ -66,6 +66,7 @@ struct proposal {
 	str mac;
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */
+	bool proposer_may;	      /* of a fresh one: who asked holds the tool's own rules, too */
 	const struct json *card_read; /* the card, parsed; NULL: not yet (row_card) */
 	const struct tally *tally;    /* the votes as this transaction has counted them; NULL: it has not */
 };

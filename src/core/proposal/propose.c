@@ -191,6 +191,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.resource_key = m->run.result.resource_key;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
+	m->p.proposer_may = at.may;
 	m->p.at_once = m->pass.tool->direct && m->decision.verdict == VERDICT_RUN;
 	return OK;
 }

@@ -61,17 +61,25 @@ bind_part(struct ctx *cx, const char *name, const struct json *part, const struc
 	return s;
 }
 
+status
+wire_read_intent(struct ctx *cx, const struct json *intent, struct propose_in *out)
+{
+	struct intent_in says = { 0 };
+
+	TRY(bind_part(cx, "intent", intent, intent_in, sizeof(says), &says));
+	out->intent_summary = says.summary;
+	out->intent_reasoning = says.reasoning;
+	return OK;
+}
+
 static status
 read_parts(struct ctx *cx, const struct json *intent, const struct json *compliance,
 	const char *compliance_name, struct propose_in *out)
 {
-	struct intent_in says = { 0 };
 	struct compliance_in modes = { 0 };
 
-	TRY(bind_part(cx, "intent", intent, intent_in, sizeof(says), &says));
+	TRY(wire_read_intent(cx, intent, out));
 	TRY(bind_part(cx, compliance_name, compliance, compliance_in, sizeof(modes), &modes));
-	out->intent_summary = says.summary;
-	out->intent_reasoning = says.reasoning;
 	out->gdpr = modes.gdpr;
 	out->hipaa = modes.hipaa;
 	return OK;
@@ -336,6 +344,7 @@ struct answer {
 	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply,
 		*blast_radius, *recent_contexts;
 	int64_t tool_version, applied_version, live_version;
+	bool may_apply;
 };
 const struct field wire_out[] = {
 	FIELD_TEXT(struct answer, proposal_id, .need = true, .doc = "Its id."),
@@ -377,6 +386,8 @@ const struct field wire_out[] = {
 	FIELD_TEXT(
 		struct answer, expires_at, .need = true, .doc = "Until when it can be decided and applied."),
 	FIELD_TEXT(struct answer, approve_url, .need = true, .doc = "Where a person decides."),
+	FIELD_BOOL(struct answer, may_apply,
+		.doc = "Whether you hold the rights to apply it, once it is approved; while it is open."),
 	FIELD_JSON(struct answer, document, .doc = "The canonical proposal document."),
 	FIELD_JSON(struct answer, result, .doc = "What applying it gave, for whoever may see it."),
 	FIELD_JSON(struct answer, reveal,
@@ -474,6 +485,17 @@ out_outcome(struct ctx *cx, const struct proposal *p, struct json_out *o)
 		json_out_str(o, "appliedAuditId", p->applied_audit_id);
 	if (p->resolved_at)
 		json_out_time(o, "resolvedAt", p->resolved_at);
+}
+
+/* As far as the caller's rights go: the votes are not asked. */
+static bool
+may_apply(struct ctx *cx, const struct proposal *p)
+{
+	const struct tool *t = tool_find(cx->tools, p->tool);
+
+	if (t && t->reveals && cx->caller->kind != PRINCIPAL_USER)
+		return false;
+	return p->fresh ? p->proposer_may : sight_may_apply(cx, p);
 }
 
 /* The document as it is emitted: what was asked for, in its own names. */
@@ -584,6 +606,8 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	TRY(out_approvals(cx, p, o));
 	json_out_str(o, "approveUrl",
 		arena_printf(cx->arena, "%.*s/proposals/%.*s", STR_ARG(cx->public_url), STR_ARG(p->id)));
+	if (!proposal_is_final(p->state))
+		json_out_bool(o, "mayApply", may_apply(cx, p));
 	TRY(out_document(cx, p, card, o));
 	out_outcome(cx, p, o);
 	return OK;

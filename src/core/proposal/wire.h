@@ -15,6 +15,9 @@
 /* E_INVALID with issues. Text borrows from body. */
 status wire_read(struct ctx *cx, const struct json *body, struct propose_in *out) MUST_USE;
 
+/* {summary?, reasoning?}, or NULL: what the agent says about it. E_INVALID with issues under /intent. */
+status wire_read_intent(struct ctx *cx, const struct json *intent, struct propose_in *out) MUST_USE;
+
 /* Members of every answer about one proposal. */
 extern const struct field wire_out[];
 

@@ -65,16 +65,21 @@ call_tool(struct mcp_call *c, str name, const struct json *input, struct json_ou
 {
 	const struct tool *t = find_tool(c->cx->tools, name);
 	struct json *body = json_new_object(c->cx->arena), *answer;
-	const struct json *proposal;
+	const struct json *proposal, *own;
+	struct json *intent;
 	str text;
 	status s;
 
+	TRY(own_intent_take(c, t, input, &own, &intent));
 	json_add_member(
 		body, STR("tool"), json_new_string(c->cx->arena, t ? str_of(t->name) : STR("no such tool")));
-	json_add_member(body, STR("input"), json_share(c->cx->arena, input));
+	json_add_member(body, STR("input"), json_share(c->cx->arena, own));
+	if (intent)
+		json_add_member(body, STR("intent"), intent);
 	s = own_run(c, own_op("tool_call"), body, &text);
 	if (s == E_NOT_FOUND)
 		return refuse_missing(c, name, t, o);
+	own_intent_issues(c);
 	if (s != OK && is_fault(c, s))
 		return s;
 	if (s != OK) {

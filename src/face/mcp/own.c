@@ -145,7 +145,7 @@ const struct mcp_host mcp_own_host = {
 		"something answers with a proposal whose status is awaiting_operator: nothing has happened "
 		"yet. "
 		"Show the person its approveUrl, call wait_proposal until it is approved, then "
-		"apply_proposal. "
+		"apply_proposal, unless it says that a person applies it. Say why in `intent`. "
 		"You cannot approve anything yourself. When in doubt read countersign://docs/concepts.",
 	.scope = "private",
 	.ttl_ms = 5000,

@@ -32,6 +32,16 @@ status own_tools_fingerprint(struct mcp_call *c, uint64_t *out) MUST_USE;
 /* --- calls.c --- */
 status own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
 
+/* --- intent.c: why, in the agent's own words --- */
+struct tool;
+/* The tool's input as MCP publishes it: with the argument `intent`, unless it has one of its own. */
+status own_intent_schema(struct mcp_call *c, const struct tool *t, const struct json **out) MUST_USE;
+/* The input without it, and it as tool_call takes it, or NULL. t NULL: no such tool, which is answered alike. */
+status own_intent_take(struct mcp_call *c, const struct tool *t, const struct json *input,
+	const struct json **out_input, struct json **out_intent) MUST_USE;
+/* Issues of it say where it stood in the arguments. */
+void own_intent_issues(struct mcp_call *c);
+
 /* --- results.c: content, structuredContent and isError --- */
 status own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o) MUST_USE;
 status own_write_proposal(struct mcp_call *c, const struct json *proposal, struct json_out *o) MUST_USE;

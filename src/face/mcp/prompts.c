@@ -17,7 +17,9 @@ static const struct prompt {
 	{ "follow_proposal", "Follow a proposal to its end",
 		"Waits for a decision and applies what was approved.",
 		"Call wait_proposal until the proposal is not pending any more. If it was approved, call "
-		"apply_proposal and tell me the outcome; if it was denied or has expired, tell me why and do "
+		"apply_proposal, or where its text says that a person applies it wait for that, and tell me "
+		"the "
+		"outcome; if it was denied or has expired, tell me why and do "
 		"not "
 		"propose it again unless I ask. The proposal's id is ",
 		true },

@@ -45,29 +45,73 @@ is(const struct json *p, const char *state)
 	return str_eq(message_text(p, STR("state")), str_of(state));
 }
 
-/* What to do next, for a model. */
+static bool
+may_apply(const struct json *p)
+{
+	const struct json *may = json_get(p, STR("mayApply"));
+
+	return may && may->truth;
+}
+
+/* Why it was denied, or taken back: in somebody's own words. */
+static void
+add_reason(struct buf *b, const struct json *p)
+{
+	const struct json *votes = json_get(json_get(p, STR("approvals")), STR("votes"));
+	str reason = message_text(p, STR("error"));
+
+	for (const struct json *vote = votes ? votes->child : NULL; vote; vote = vote->next)
+		if (is(p, "denied") && str_starts(message_text(vote, STR("decision")), STR("denied")))
+			reason = message_text(vote, STR("reason"));
+	if (!reason.len)
+		return;
+	buf_add(b, STR(" The reason that was given: "));
+	json_out_quoted(b, reason);
+	buf_add_char(b, '.');
+}
+
+static void
+add_pending(struct buf *b, const struct json *p, str id)
+{
+	buf_printf(b,
+		": nothing has been changed yet. A person decides at\n%.*s\nbefore %.*s. Call wait_proposal "
+		"with {\"id\":\"%.*s\"} until it is approved, ",
+		STR_ARG(message_text(p, STR("approveUrl"))), STR_ARG(message_text(p, STR("expiresAt"))),
+		STR_ARG(id));
+	buf_add(b, may_apply(p) ? STR("then apply_proposal with the same;")
+				: STR("and then until a person has applied it: your token may not apply it "
+				      "itself;"));
+	buf_add(b, STR(" do not propose it again."));
+}
+
+static void
+add_approved(struct buf *b, const struct json *p, str id)
+{
+	buf_add(b, STR(": nothing has been changed yet. "));
+	if (may_apply(p))
+		buf_printf(b, "Call apply_proposal with {\"id\":\"%.*s\"} to execute it.", STR_ARG(id));
+	else
+		buf_printf(b,
+			"Your token may not apply it: a person does, at\n%.*s\nCall wait_proposal with "
+			"{\"id\":\"%.*s\",\"known\":\"approved\"} until it is applied.",
+			STR_ARG(message_text(p, STR("approveUrl"))), STR_ARG(id));
+}
+
+/* What to do next, for a model: only what its token may do. */
 static void
 add_advice(struct buf *b, const struct json *p)
 {
 	str id = message_text(p, STR("proposalId"));
 
 	if (is(p, "pending"))
-		buf_printf(b,
-			": nothing has been changed yet. A person decides at\n%.*s\nbefore %.*s. Call "
-			"wait_proposal with {\"id\":\"%.*s\"} until it is approved, then apply_proposal with "
-			"the same; do not propose it again.",
-			STR_ARG(message_text(p, STR("approveUrl"))),
-			STR_ARG(message_text(p, STR("expiresAt"))), STR_ARG(id));
+		add_pending(b, p, id);
 	else if (is(p, "approved"))
-		buf_printf(b,
-			": nothing has been changed yet. Call apply_proposal with {\"id\":\"%.*s\"} to "
-			"execute "
-			"it.",
-			STR_ARG(id));
-	else if (is(p, "denied") || is(p, "expired") || is(p, "cancelled"))
+		add_approved(b, p, id);
+	else if (is(p, "denied") || is(p, "expired") || is(p, "cancelled")) {
 		buf_add(b,
 			STR(": nothing has been changed. Do not propose it again unless you are asked to."));
-	else if (is(p, "unknown"))
+		add_reason(b, p);
+	} else if (is(p, "unknown"))
 		buf_add(b, STR(": whether it has happened is not known. A person settles it; do not try "
 			       "again."));
 	else

@@ -118,18 +118,22 @@ write_output(const struct registry *r, const struct tool *t, struct json_out *o)
 	json_out_end(o);
 }
 
-static void
+static status
 write_tool(struct mcp_call *c, const struct tool *t, struct json_out *o)
 {
+	const struct json *in;
+
+	TRY(own_intent_schema(c, t, &in));
 	json_out_object(o, NULL);
 	json_out_str(o, "name", tool_model_name(c->cx->arena, t));
 	json_out_str(o, "title", str_of(t->title));
 	json_out_str(o, "description", str_of(t->doc));
-	json_out_raw(o, "inputSchema", tool_in_text(c->cx->tools, t));
+	json_out_value(o, "inputSchema", in);
 	write_output(c->cx->tools, t, o);
 	write_icons(t, o);
 	write_hints(o, t->effect == OP_READ, t->effect == OP_DESTRUCTIVE, t->effect == OP_READ);
 	json_out_end(o);
+	return OK;
 }
 
 /* --- what is said of each, written once: it is the same for everybody who sees it --- */
@@ -182,7 +186,7 @@ write_text(struct mcp_call *c, struct tool_texts *t, const struct tool *tool, co
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	if (tool)
-		write_tool(c, tool, &o);
+		TRY(write_tool(c, tool, &o));
 	else
 		write_fixed(c, f, &o);
 	TRY(buf_finish(&b, &text));

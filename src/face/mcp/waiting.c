@@ -228,7 +228,7 @@ ask_about(struct mcp_call *c, const char *op, struct json *input, const struct j
 	return OK;
 }
 
-/* Too late is as good: it has ended. */
+/* Decided meanwhile is as good: it has ended. */
 static status
 cancel(struct mcp_call *c, struct json *input)
 {
@@ -261,7 +261,7 @@ own_task(struct mcp_call *c, enum mcp_task what, str id, const struct json *answ
 	if (what == MCP_TASK_GET)
 		return write_whole(c, p, id, o);
 	if (what == MCP_TASK_CANCEL)
-		return cancel(c, input);
+		return is(p, "pending") ? cancel(c, input) : OK; /* what has ended stays as it is */
 	if (answer_in(answers) != NOT_YET)
 		note_answer(c->mcp->answered, id, answer_in(answers));
 	return OK;
