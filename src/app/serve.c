@@ -267,15 +267,32 @@ offer_setup(struct ctx *cx, str url, struct buf *b)
 
 /* One line that a person can paste (RUN-1); the token is theirs to mint. */
 static void
-say_mcp(str url, struct buf *b)
+say_mcp(const struct app *app, str url, struct buf *b)
 {
 	buf_printf(b,
-		"Agents connect by MCP, for example (docs/connect.md has other clients, and how to go "
-		"without a "
-		"token):\n"
+		"Agents connect by MCP, for example (docs/connect.md has other clients%s):\n"
 		"  claude mcp add --transport http countersign %.*s/mcp --header \"Authorization: Bearer "
 		"$COUNTERSIGN_TOKEN\"\n",
-		STR_ARG(url));
+		app->nameless ? "" : ", and how to go without a token", STR_ARG(url));
+	if (app->nameless)
+		buf_add(b,
+			STR("They need a token: OAuth is off, because other machines reach this server and "
+			    "nobody has\nsaid by which name. Set public-url to the address they use (for "
+			    "example\n--public-url https://countersign.example.org).\n"));
+}
+
+/* A name to be filled in where the address is of all interfaces: nobody connects to that. */
+static str
+address_for_others(struct arena *a, const struct app *app, str url)
+{
+	str host = config_listen(&app->config).host;
+
+	if (app->config.public_url.len)
+		return app->config.public_url;
+	if (!str_eq(host, STR("0.0.0.0")) && !str_eq(host, STR("::")))
+		return url;
+	return arena_printf(a, "%s://THIS-MACHINE:%d", app->config.tls_certificate.len ? "https" : "http",
+		http_server_port(app->server));
 }
 
 static status
@@ -300,7 +317,7 @@ say_ready(struct ctx *cx)
 	}
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
 	TRY(offer_setup(cx, app->config.public_url.len ? app->config.public_url : url, &b));
-	say_mcp(app->config.public_url.len ? app->config.public_url : url, &b);
+	say_mcp(app, address_for_others(cx->arena, app, url), &b);
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);

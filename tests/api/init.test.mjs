@@ -105,6 +105,19 @@ test('RUN-1 every start prints the line that connects an MCP client to it, with 
 	}
 });
 
+test('RUN-1 a server that others reach by a name nobody has told it says so: a token is needed, and which setting is missing', async () => {
+	const server = await startServer({ listen: '0.0.0.0:0' });
+	await until(() => server.stdout.includes('--public-url https://countersign.example.org).\n'), 'the line');
+	assert.match(server.stdout, new RegExp(`claude mcp add --transport http countersign http://THIS-MACHINE:${server.port}/mcp --header`));
+	assert.match(server.stdout, /They need a token: OAuth is off/);
+	assert.doesNotMatch(server.stdout, /0\.0\.0\.0:\d+\/mcp|without a token/);
+	await server.stop();
+	const named = await startServer({ listen: '0.0.0.0:0', args: ['--public-url', 'https://countersign.example'] });
+	await until(() => named.stdout.includes(' https://countersign.example/mcp --header'), 'the line');
+	assert.doesNotMatch(named.stdout, /OAuth is off/);
+	await named.stop();
+});
+
 test('ID-8 the page behind the link sets it up: static, strict, and with the code that was printed', async () => {
 	const server = await startServer({ args: ['--public-url', 'https://countersign.example'] });
 	const [, link] = await until(() => /^ {2}(https:\/\/countersign\.example\/setup#cs_setup_\w{49})$/m.exec(server.stdout), 'the link');

@@ -135,7 +135,10 @@ test('ID-5 ID-6 a consent gives an agent token with the person as delegator, for
 	assert.equal((await evaluation('/ofrep/v1/evaluate/flags')).status, 403);
 	assert.equal((await evaluation(`/api/v1/envs/${w.first.stagingId ?? 'x'}/evaluate`)).status, 403);
 	const byName = new Oauth(o.url.replace('127.0.0.1', 'localhost'));
-	assert.equal((await byName.mcp(t.access_token)).status, 401, 'another name is another audience');
+	const elsewhere = await byName.mcp(t.access_token);
+	assert.equal(elsewhere.status, 401, 'another name is another audience');
+	assert.match(elsewhere.text, new RegExp(`was issued for ${o.resource}, which is another name`), 'who holds a good token learns why');
+	for (const guess of ['cs_agt_nothing', t.access_token.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))]) assert.doesNotMatch((await byName.mcp(guess)).text, /issued for/);
 	assert.ok(await works(t.access_token));
 
 	const [row] = await tokenOf(clientId);
@@ -349,9 +352,10 @@ test('a redirect URI matches byte by byte; only a loopback one may have another 
 	const clientId = await o.client({ redirect_uris: [site, local, scheme, callback, 'http://[::1]/cb'] });
 	for (const uri of [site, local, scheme, callback, 'http://localhost:5555/callback?x=1', 'http://localhost/callback?x=1', 'http://127.0.0.1/callback', 'http://[::1]:99/cb']) {
 		const answer = await o.decide(o.query(clientId, pkce(), { redirect_uri: uri }), ada);
-		assert.equal(answer.status, 303, `${uri}: ${answer.text}`);
-		assert.ok(answer.headers.get('location').startsWith(uri), answer.headers.get('location'));
-		assert.match(answer.headers.get('location'), uri.includes('?') ? /\?x=1&code=/ : /\?code=/);
+		assert.equal(answer.status, 200, `${uri}: ${answer.text}`);
+		const where = Oauth.leads(answer);
+		assert.ok(where.startsWith(uri), where);
+		assert.match(where, uri.includes('?') ? /\?x=1&code=/ : /\?code=/);
 	}
 	for (const uri of [`${site}/more`, `${site}?x=1`, 'https://app.example/c', 'https://app.example/CB', 'https://APP.example/cb', 'https://app.example:444/cb', 'https://app.example:443/cb', 'http://app.example/cb', 'https://user@app.example/cb', 'https://app.example@evil.example/cb', 'https://app.example.evil.example/cb', `${site}#x`, 'https://app.example/./cb', 'https://app.example\\@evil.example/cb', 'http://localhost:1234/callback', 'https://localhost:1234/callback?x=1', 'http://127.0.0.2:7777/callback', 'http://127.0.0.1:7777@evil.example/callback', 'http://127.0.0.1:0/callback', 'http://127.0.0.1:99999/callback', 'com.example.app:/callback2', 'COM.example.app:/callback', 'javascript:alert(1)', ' ', '/oauth/authorize', '//evil.example/cb']) {
 		const answer = await o.page(o.query(clientId, pkce(), { redirect_uri: uri }), ada);
@@ -390,6 +394,35 @@ test('before the redirect URI is known to be the client’s, what is wrong is a 
 	assert.equal(Oauth.back(await o.decide(o.query(clientId, keys, { resource: undefined, state: undefined }), ada)).state, undefined);
 });
 
+test('RFC 9700 4.11.2 what cannot work is said before anybody signs in, and a stranger is redirected nowhere', async () => {
+	const clientId = await o.client(), keys = pkce();
+	const told = async (query, why) => {
+		const page = await o.page(query);
+		assert.deepEqual([page.status >= 400 && page.status < 500, page.headers.get('location'), Oauth.leads(page)], [true, null, undefined], query);
+		assert.match(page.text, why);
+		assert.doesNotMatch(page.text, /<form|Sign in/);
+		return /<a href="([^"]*)">Go back to ([^<]*)</.exec(page.text)?.slice(1).map((text) => text.replaceAll('&amp;', '&'));
+	};
+	for (const [change, error, why] of [
+		[{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request', /PKCE with S256 is needed/],
+		[{ response_type: 'token' }, 'unsupported_response_type', /response_type must be code/],
+		[{ scope: 'read flag.flag.fly' }, 'invalid_scope', /./],
+		[{ resource: 'https://other.example/mcp' }, 'invalid_target', /its own resource only/],
+	]) {
+		const [where, name] = await told(o.query(clientId, keys, change), why), back = new URL(where);
+		assert.deepEqual([where.split('?')[0], name], [callback, '127.0.0.1:7777 (this computer)'], 'a link tells the client');
+		assert.deepEqual([back.searchParams.get('error'), back.searchParams.get('state'), back.searchParams.get('iss')], [error, 'the state', o.url]);
+	}
+	assert.equal(await told(o.query('client-nobody', keys), /no application with this client_id/), undefined);
+	assert.equal(await told(o.query(clientId, keys, { redirect_uri: 'https://evil.example/' }), /has not registered this redirect_uri/), undefined);
+	assert.equal(await told(o.query(undefined, keys), /are needed/), undefined);
+	// whose the redirect URI is, a document would say; it is not fetched for a stranger, so nobody is sent there
+	const described = 'https://client.example/client.json';
+	assert.equal(await told(o.query(described, keys, { code_challenge: 'short' }), /PKCE with S256 is needed/), undefined);
+	assert.equal(await told(o.query(described, keys, { redirect_uri: 'javascript:alert(1)' }), /has not registered this redirect_uri/), undefined);
+	assert.match((await o.page(o.query(described, keys))).text, /Sign in to let an application in/);
+});
+
 // --- consent ---
 
 test('the page says who, what, where to and for how long; it runs no script and shows in no frame', async () => {
@@ -399,7 +432,7 @@ test('the page says who, what, where to and for how long; it runs no script and 
 	for (const part of [/Let “Claude Code” act for you\?/, /Somebody \d+ \(somebody\d+@example\.org\)/, /Organization/, /introduced itself; nobody has checked its name/, /127\.0\.0\.1:7777 \(this computer\)/, /Read what you may read/, /Propose what you may propose/, /Switch on and off[^<]*: <code>flag\.flag\.toggle<\/code>/, /never be able to[^]*Approve or deny anything/, /90 days at most, 30 without use/]) assert.match(page.text, part);
 	assert.doesNotMatch(page.text, /<script|javascript:| on\w+=|style="/i);
 	const policy = page.headers.get('content-security-policy');
-	assert.equal(policy, "default-src 'none'; style-src 'self'; form-action 'self' http://127.0.0.1:7777; base-uri 'none'; frame-ancestors 'none'");
+	assert.equal(policy, "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
 	assert.equal(page.headers.get('x-frame-options'), 'DENY');
 	assert.equal(page.headers.get('cache-control'), 'no-store');
 	assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
@@ -474,8 +507,7 @@ test('ID-8 who is not signed in signs in first, and sees nothing of the request 
 	assert.equal((await o.post(action, { email: '', password: '' }, own)).status, 400);
 	assert.equal((await o.post(action, { email, password }, { origin: 'https://evil.example' })).status, 403, 'login CSRF');
 	const good = await o.post(action, { email, password }, own);
-	assert.equal(good.status, 303);
-	assert.equal(good.headers.get('location'), `/oauth/authorize?${query}`);
+	assert.deepEqual([good.status, good.headers.get('location'), Oauth.leads(good)], [200, null, `/oauth/authorize?${query}`], 'no redirect out of a form: what it ends at is not our policy’s to stop');
 	const cookie = good.headers.get('set-cookie');
 	assert.match(cookie, /^__Host-sid=.*HttpOnly; SameSite=Strict$/);
 	assert.match((await o.page(query, { headers: () => ({ cookie: cookie.split(';')[0] }) })).text, /Let “Secret plan” act for you\?/);
@@ -514,7 +546,8 @@ test('ID-8 where there is an identity provider the page leads there, and it lead
 	assert.equal(end.headers.get('location'), `/oauth/authorize?${query}`, end.text);
 	const cookie = end.headers.getSetCookie().find((text) => text.startsWith('__Host-sid=')).split(';')[0];
 	assert.match((await there.page(query, { headers: () => ({ cookie }) })).text, /act for you\?/);
-	const long = await there.page(there.query('x'.repeat(2000), pkce()));
+	const long = await there.page(there.query(await there.client(), pkce(), { state: '<'.repeat(900) }));
+	assert.match(long.text, /Sign in to let/);
 	assert.doesNotMatch(long.text, /session\/oidc/, 'what does not fit the cookie is not offered');
 	await server.stop();
 	await puppet.stop();

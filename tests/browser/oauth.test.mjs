@@ -24,7 +24,9 @@ before(async () => {
 	base = w.server.url.replace('127.0.0.1', 'localhost');
 	// the client's own site: 127.0.0.1 and localhost are two sites, so that cookies and frames meet what they meet elsewhere
 	site = createServer((request, answer) => {
-		site.asked.push(new URL(request.url, site.url));
+		const url = new URL(request.url, site.url);
+		site.asked.push(url);
+		if (url.pathname === '/moves') return answer.writeHead(302, { location: `${site.url.replace('127.0.0.1', 'localhost')}/elsewhere${url.search}` }).end();
 		answer.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html><title>client</title><p>You can go back.</p>${site.body ?? ''}`);
 	});
 	site.asked = [];
@@ -46,8 +48,8 @@ async function member(roles = ['maintainer']) {
 }
 
 class Application {
-	constructor() {
-		Object.assign(this, { kept: {}, redirectUrl: `${site.url}/callback`, clientMetadata: { client_name: 'Claude Code', redirect_uris: [`${site.url}/callback`] } });
+	constructor(redirectUrl = `${site.url}/callback`) {
+		Object.assign(this, { kept: {}, redirectUrl, clientMetadata: { client_name: 'Claude Code', redirect_uris: [redirectUrl] } });
 		for (const name of ['clientInformation', 'tokens', 'codeVerifier', 'discoveryState']) this[name] = () => this.kept[name];
 		for (const name of ['ClientInformation', 'Tokens', 'CodeVerifier', 'DiscoveryState']) this[`save${name}`] = (value) => (this.kept[name[0].toLowerCase() + name.slice(1)] = value);
 	}
@@ -169,13 +171,71 @@ test('by keyboard alone, on a phone, in light and dark: nothing is cut off', asy
 	}
 });
 
-test('what goes wrong is a page, and leads nowhere', async () => {
-	const { email } = await member(), { application } = await begin(), page = await open();
-	application.address.searchParams.set('redirect_uri', 'https://evil.example/');
+test('what goes wrong is a page before anybody types a password, and leads nowhere by itself', async () => {
+	const { application } = await begin(), page = await open();
+	const wrong = (name, value) => {
+		const address = new URL(application.address);
+		value === undefined ? address.searchParams.delete(name) : address.searchParams.set(name, value);
+		return address.href;
+	};
+	for (const [name, value] of [['redirect_uri', 'https://evil.example/'], ['client_id', 'client-nobody'], ['code_challenge'], ['scope', 'read flag.flag.fly']]) {
+		await page.goto(wrong(name, value));
+		await page.getByRole('heading', { name: 'This does not work' }).waitFor();
+		await shoot(page, `problem-${name}`);
+		assert.equal(new URL(page.url()).origin, base);
+		assert.equal(await page.getByLabel('Password').count(), 0);
+		assert.equal(await page.getByRole('link', { name: /Go back/ }).count(), name === 'code_challenge' || name === 'scope' ? 1 : 0);
+	}
+	await page.getByRole('link', { name: 'Go back to 127.0.0.1' }).click();
+	await page.waitForURL(`${site.url}/callback?error=invalid_scope*`);
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+});
+
+test('an error that is known only after the sign-in reaches the client, and so does one of who is signed in', async () => {
+	const { email } = await member(['observer']), { application } = await begin(), page = await open();
+	application.address.searchParams.set('scope', 'flag.flag.toggle'); // a scope, but none of theirs
 	await page.goto(application.address.href);
 	await signIn(page, email);
-	await page.getByRole('heading', { name: 'This does not work' }).waitFor();
-	await shoot(page, 'problem');
-	assert.equal(new URL(page.url()).origin, base);
+	await page.waitForURL(`${site.url}/callback?error=invalid_scope*`);
+	application.address.searchParams.delete('code_challenge');
+	await page.goto(application.address.href);
+	await page.waitForURL(`${site.url}/callback?error=invalid_request*`);
+	assert.deepEqual(page.wrong, [], 'no policy of ours stood in the way');
 	await page.context().close();
+});
+
+test('RFC 8252 the way back by any kind of redirect URI is open: loopback by name and number, moved on, an application’s own scheme', async () => {
+	const { email } = await member(), context = await browser.newContext(), page = await open(context);
+	const { port } = site.address(), first = await begin();
+	await page.goto(first.application.address.href);
+	await signIn(page, email);
+	await page.getByRole('button', { name: 'Allow' }).waitFor();
+	const decide = async (redirect, button, where = page) => {
+		const { application } = await begin(new Application(redirect));
+		await where.goto(application.address.href);
+		await where.getByRole('button', { name: button }).click();
+	};
+	for (const [button, expected] of [['Allow', 'code'], ['Deny', 'error']]) {
+		for (const redirect of [`http://127.0.0.1:${port}/cb`, `http://localhost:${port}/cb?x=1`]) {
+			await decide(redirect, button);
+			await page.waitForURL((url) => url.href.startsWith(redirect) && url.searchParams.has(expected));
+		}
+		await decide(`${site.url}/moves`, button); // to another origin, as clients do
+		await page.waitForURL((url) => url.pathname === '/elsewhere' && url.searchParams.has(expected));
+		assert.ok(page.url().startsWith('http://localhost'));
+	}
+	for (const redirect of ['cursor://anysphere.cursor-mcp/oauth/callback', 'com.example.app:/callback']) {
+		const tab = await open(context), gone = []; // its own: the browser's question about the application stays open
+		const watch = await context.newCDPSession(tab);
+		await watch.send('Page.enable');
+		watch.on('Page.frameRequestedNavigation', ({ url }) => gone.push(url));
+		await decide(redirect, 'Allow', tab);
+		await until(() => gone.some((url) => url.startsWith(`${redirect}?code=`)), `the browser to hand ${redirect} on`);
+		await tab.getByRole('link', { name: /Go back to the application (cursor|com\.example\.app)/ }).waitFor(); // where no application answers
+		await shoot(tab, 'back');
+		page.wrong.push(...tab.wrong);
+	}
+	assert.deepEqual(page.wrong.filter((text) => /Content Security Policy|violates/i.test(text)), []);
+	await context.close();
 });

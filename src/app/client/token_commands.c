@@ -174,7 +174,7 @@ print_list(struct ctx *cx, const struct json *doc)
 		"NAME");
 	if (list)
 		JSON_EACH (t, list) {
-			str level = text_of(t, "level");
+			str level = text_of(t, "level"), client = text_of(t, "clientId");
 
 			shown_cell(&b, text_of(t, "id"), 38);
 			shown_cell(&b, text_of(t, "revokedAt").len ? STR("revoked") : STR("minted"), 9);
@@ -183,6 +183,8 @@ print_list(struct ctx *cx, const struct json *doc)
 			shown_cell(&b, text_of(t, "expiresAt"), 29);
 			shown_cell(&b, text_of(t, "principalName"), 20);
 			buf_add(&b, shown_line(cx->arena, text_of(t, "name")));
+			if (client.len)
+				buf_printf(&b, " (OAuth: %.*s)", STR_ARG(shown_line(cx->arena, client)));
 			buf_add_char(&b, '\n');
 		}
 	if (next.len)

@@ -309,8 +309,12 @@ check_audience(struct ctx *cx, const struct credential *c, str audience)
 {
 	if (!audience.len || str_eq(audience, c->audience))
 		return OK;
-	if (c->audience.len)
-		return stranger(cx);
+	if (c->audience.len) /* the token is good: who holds it may know what for */
+		return fail(cx, E_UNAUTHENTICATED,
+			"this token was issued for %.*s, which is another name than this server was asked "
+			"by; "
+			"connect to that address, or authorize again",
+			STR_ARG(audience));
 	fail_describe(cx, E_FORBIDDEN, "Forbidden: this token is for %.*s only", STR_ARG(audience));
 	fail_details(cx, STR("{\"reason\":\"wrong_audience\"}"));
 	return E_FORBIDDEN;

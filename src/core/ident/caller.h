@@ -88,8 +88,9 @@ status caller_present(struct ctx *cx, const struct credential *c) MUST_USE;
  * The lock is on the rights of the credential's organization: shared to decide, exclusive to change rights or
  * policy. An unknown credential locks nothing, and is refused (nobody knows a secret before its row is there).
  *
- * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence
- * E_FORBIDDEN        a token for another resource (details: reason wrong_audience)
+ * E_UNAUTHENTICATED  no credential, unknown, revoked, expired, wrong address, CSRF: always the same sentence;
+ *                    and a good token for another resource, where one is asked: says for which
+ * E_FORBIDDEN        a token for a resource, where none is asked (details: reason wrong_audience)
  */
 enum caller_lock { CALLER_UNLOCKED, CALLER_DECIDES, CALLER_CHANGES };
 status

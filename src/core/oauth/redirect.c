@@ -144,16 +144,3 @@ redirect_where(struct arena *a, str uri)
 	return arena_printf(a, "%.*s%s%.*s%s", STR_ARG(r.host), r.port.len ? ":" : "", STR_ARG(r.port),
 		is_loopback(&r) ? " (this computer)" : "");
 }
-
-str
-redirect_source(struct arena *a, str uri)
-{
-	struct redirect r;
-
-	if (!redirect_split(uri, &r))
-		return STR("'none'");
-	if (!r.host.len || is_private(&r) || str_starts(r.host, STR("["))) /* its grammar has no IPv6 */
-		return arena_printf(a, "%.*s:", STR_ARG(r.scheme));
-	return arena_printf(a, "%.*s://%.*s%s%.*s", STR_ARG(r.scheme), STR_ARG(r.host), r.port.len ? ":" : "",
-		STR_ARG(r.port));
-}

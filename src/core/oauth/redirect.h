@@ -26,7 +26,4 @@ bool redirect_matches(str registered, str asked);
 /* For a person: "app.example.org", "localhost:1234 (this computer)", "the application com.example.app". It is valid. */
 str redirect_where(struct arena *a, str uri);
 
-/* For Content-Security-Policy: what a form may lead to. It is valid. */
-str redirect_source(struct arena *a, str uri);
-
 #endif

@@ -6,15 +6,22 @@
  *	POST /oauth/sign-in?...     a session, and back
  *	POST /oauth/authorize?...   the decision: a code, or a refusal, to where the client wants it
  *
- * Nobody's request is looked at before they have signed in: a stranger learns nothing and makes us fetch nothing. The
- * request stays in the address; it is checked again in full when the decision comes. What is wrong before the redirect
- * URI is known to be the client's is a page; afterwards the client hears of it.
+ * A request that cannot work is refused before anybody types a password. A stranger still makes us fetch nothing: a
+ * client's document is asked for after they have signed in. The request stays in the address; it is checked again in
+ * full when the decision comes. What is wrong before the redirect URI is known to be the client's is a page; afterwards
+ * the client hears of it, from a stranger's browser only when they follow the link: anybody may register a client, and
+ * we are nobody's redirector (RFC 9700 section 4.11.2).
+ *
+ * No answer to a form leads away: browsers hold every redirect that follows to the form-action of the page it was on,
+ * the client's own redirects too. So a POST answers with a page, and that goes on by itself.
  */
 #include "base/clock.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "core/ident/session.h"
+#include "core/oauth/document.h"
 #include "core/oauth/pkce.h"
+#include "core/oauth/redirect.h"
 #include "core/oauth/scope.h"
 #include "core/oidc/provider.h"
 #include "face/oauth/endpoints.h"
@@ -82,14 +89,37 @@ read_ask(struct http_exchange *x, const bool *nameless, struct ask *a)
 		return fail(cx, E_INVALID, "client_id and redirect_uri are needed");
 	if (a->state.len > LIMIT_OAUTH_STATE)
 		return fail(cx, E_INVALID, "state is longer than %u bytes", LIMIT_OAUTH_STATE);
+	return OK;
+}
+
+static status
+refuse_redirect(struct ctx *cx)
+{
+	return fail(cx, E_INVALID, "the application has not registered this redirect_uri");
+}
+
+static status
+check_all(struct ctx *cx, struct ask *a)
+{
 	TRY(client_find(cx, a->client_id, &a->client));
 	if (!client_redirects_to(&a->client, a->redirect_uri))
-		return fail(cx, E_INVALID, "the application has not registered this redirect_uri");
+		return refuse_redirect(cx);
 	return check_rest(cx, a);
+}
+
+/* All of it but the document, which would tell whose the redirect URI is: so the client hears of nothing. */
+static status
+check_without_document(struct ctx *cx, struct ask *a)
+{
+	status s = redirect_valid(a->redirect_uri) ? check_rest(cx, a) : refuse_redirect(cx);
+
+	a->error = NULL;
+	return s;
 }
 
 /* --- where it goes on --- */
 
+/* From an address that a browser was led to, not from a form. */
 static void
 go_to(struct http_exchange *x, str where)
 {
@@ -107,14 +137,14 @@ add_headers(struct http_exchange *x)
 		http_add_header(x, str_of(x->cx->headers[i].name), x->cx->headers[i].value);
 }
 
-/* Back to the client, whose redirect URI has been checked: either a code, or an error. */
-static void
-answer(struct http_exchange *x, const struct ask *a, str code, const char *error, str sentence)
+/* The client's address, whose redirect URI has been checked, with either a code or an error. */
+static str
+address_back(struct arena *arena, const struct ask *a, str code, const char *error, str sentence)
 {
 	bool has_query = str_find(a->redirect_uri, '?') < a->redirect_uri.len;
 	struct buf query;
 
-	buf_init(&query, x->cx->arena, LIMIT_HTTP_HEAD);
+	buf_init(&query, arena, LIMIT_HTTP_HEAD);
 	if (code.len)
 		form_add(&query, "code", code);
 	if (error)
@@ -124,17 +154,16 @@ answer(struct http_exchange *x, const struct ask *a, str code, const char *error
 	if (a->state.len)
 		form_add(&query, "state", a->state);
 	form_add(&query, "iss", a->base);
-	go_to(x, arena_printf(x->cx->arena, "%.*s%s%.*s", STR_ARG(a->redirect_uri), has_query ? "&" : "?",
-			 STR_ARG(buf_str(&query))));
+	return arena_printf(arena, "%.*s%s%.*s", STR_ARG(a->redirect_uri), has_query ? "&" : "?",
+		STR_ARG(buf_str(&query)));
 }
 
-static void
-refuse(struct http_exchange *x, const struct ask *a, status s)
+static str
+error_back(const struct http_exchange *x, const struct ask *a, status s)
 {
-	if (a->error)
-		answer(x, a, (str){ 0 }, a->error, ctx_message(x->cx, s));
-	else
-		page_problem(x, s);
+	if (!a->error)
+		return (str){ 0 };
+	return address_back(x->cx->arena, a, (str){ 0 }, a->error, ctx_message(x->cx, s));
 }
 
 /* --- the page --- */
@@ -198,12 +227,30 @@ show(struct http_exchange *x, const bool *nameless, struct ask *a)
 	struct view v = { a, &page };
 
 	TRY(read_ask(x, nameless, a));
+	TRY(check_all(x->cx, a));
 	TRY(op_read(x->cx, look, &v));
 	TRY(check_scope(x->cx, a, &page.scope));
 	page.redirect_uri = a->redirect_uri;
 	page.csrf = session_csrf(x->cx->arena, x->cx->credential->session);
 	page_consent(x, &page);
 	return OK;
+}
+
+/* Nobody is signed in. Would it be of use? */
+static void
+welcome(struct http_exchange *x, const bool *nameless)
+{
+	struct ask a = { 0 };
+	status s = read_ask(x, nameless, &a);
+
+	if (s == OK && document_is_id(a.client_id))
+		s = check_without_document(x->cx, &a);
+	else if (s == OK)
+		s = check_all(x->cx, &a);
+	if (s == OK)
+		page_sign_in(x, 200, x->req.query, (str){ 0 });
+	else
+		page_problem(x, s, error_back(x, &a, s));
 }
 
 void
@@ -221,9 +268,11 @@ oauth_authorize(struct http_exchange *x, void *arg)
 	if (s == OK)
 		s = show(x, arg, &a);
 	if (s == E_UNAUTHENTICATED)
-		page_sign_in(x, 200, x->req.query, (str){ 0 });
+		welcome(x, arg);
+	else if (s != OK && a.error)
+		go_to(x, error_back(x, &a, s));
 	else if (s != OK)
-		refuse(x, &a, s);
+		page_problem(x, s, (str){ 0 });
 }
 
 /* --- the decision --- */
@@ -281,13 +330,12 @@ decide(struct http_exchange *x, const bool *nameless, struct ask *a, const struc
 	if (!c.allow && !str_eq(d->decision, STR("deny")))
 		return fail(x->cx, E_INVALID, "the decision is allow or deny");
 	TRY(read_ask(x, nameless, a));
+	TRY(check_all(x->cx, a));
 	buf_init(&nowhere, x->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&out, &nowhere);
 	TRY(op_run(x->cx, &consent_op, &c, &out));
-	if (c.allow)
-		answer(x, a, code, NULL, (str){ 0 });
-	else
-		answer(x, a, code, "access_denied", STR("the person said no"));
+	page_back(x, address_back(x->cx->arena, a, code, c.allow ? NULL : "access_denied",
+			     STR("the person said no")));
 	return OK;
 }
 
@@ -307,8 +355,10 @@ oauth_consent(struct http_exchange *x, void *arg)
 		s = decide(x, arg, &a, &d);
 	if (s == E_UNAUTHENTICATED)
 		page_sign_in(x, 401, x->req.query, STR("Your session has ended. Sign in again."));
+	else if (s != OK && a.error)
+		page_back(x, error_back(x, &a, s));
 	else if (s != OK)
-		refuse(x, &a, s);
+		page_problem(x, s, (str){ 0 });
 }
 
 /* --- signing in --- */
@@ -368,9 +418,9 @@ oauth_sign_in(struct http_exchange *x, void *arg)
 	s = sign_in(x);
 	add_headers(x);
 	if (s == OK)
-		go_to(x, arena_printf(x->cx->arena, "/oauth/authorize?%.*s", STR_ARG(x->req.query)));
+		page_again(x);
 	else if (s == E_UNAUTHENTICATED || s == E_RATE_LIMITED || s == E_INVALID)
 		page_sign_in(x, status_info(s)->http, x->req.query, ctx_message(x->cx, s));
 	else
-		page_problem(x, s);
+		page_problem(x, s, (str){ 0 });
 }

@@ -101,21 +101,16 @@ add_between(struct buf *b, const char *before, str text, const char *after)
 	buf_add(b, str_of(after));
 }
 
-/* leads_to: where a form of the page may end up besides here; empty: nowhere. */
 static struct buf *
-begin(struct http_exchange *x, int http, const char *title, str leads_to)
+begin(struct http_exchange *x, int http, const char *title)
 {
-	struct arena *a = x->cx->arena;
-
 	x->status = http;
 	x->content_type = "text/html; charset=utf-8";
 	http_add_header(x, STR("Content-Security-Policy"),
-		arena_printf(a,
-			"default-src 'none'; style-src 'self'; form-action 'self'%s%.*s; base-uri 'none'; "
-			"frame-ancestors 'none'",
-			leads_to.len ? " " : "", STR_ARG(leads_to)));
+		STR("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
+		    "frame-ancestors 'none'"));
 	http_add_header(x, STR("X-Frame-Options"), STR("DENY"));
-	buf_init(&x->body, a, LIMIT_HTTP_ANSWER);
+	buf_init(&x->body, x->cx->arena, LIMIT_HTTP_ANSWER);
 	buf_printf(&x->body,
 		"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -189,7 +184,7 @@ void
 page_consent(struct http_exchange *x, const struct page_consent *p)
 {
 	struct arena *a = x->cx->arena;
-	struct buf *b = begin(x, 200, "Let an application in?", redirect_source(a, p->redirect_uri));
+	struct buf *b = begin(x, 200, "Let an application in?");
 
 	begin_main(b);
 	add_between(b, "<h1>Let \u201c", p->client->name, "\u201d act for you?</h1>\n");
@@ -222,7 +217,7 @@ add_provider(struct buf *b, struct arena *a, str query)
 void
 page_sign_in(struct http_exchange *x, int http, str query, str said)
 {
-	struct buf *b = begin(x, http, "Sign in", (str){ 0 });
+	struct buf *b = begin(x, http, "Sign in");
 
 	begin_main(b);
 	buf_add(b, STR("<h1>Sign in to let an application in</h1>\n"));
@@ -243,34 +238,68 @@ page_sign_in(struct http_exchange *x, int http, str query, str said)
 	end(b);
 }
 
+/* --- going on --- */
+
+/* By itself, and where a browser does not want to, by a link. */
+static struct buf *
+begin_going(struct http_exchange *x, const char *title, str where)
+{
+	struct buf *b = begin(x, 200, title);
+
+	add_between(b, "<meta http-equiv=\"refresh\" content=\"0; url=", where, "\">\n");
+	begin_main(b);
+	return b;
+}
+
 void
 page_again(struct http_exchange *x)
 {
-	struct buf *b = begin(x, 200, "Countersign", (str){ 0 });
+	str where = arena_printf(x->cx->arena, "/oauth/authorize?%.*s", STR_ARG(x->req.query));
+	struct buf *b = begin_going(x, "Countersign", where);
 
-	add_between(
-		b, "<meta http-equiv=\"refresh\" content=\"0; url=/oauth/authorize?", x->req.query, "\">\n");
-	begin_main(b);
-	add_between(b, "<p><a href=\"/oauth/authorize?", x->req.query, "\">Go on</a></p>\n");
+	add_between(b, "<p><a href=\"", where, "\">Go on</a></p>\n");
+	end(b);
+}
+
+static void
+add_link_back(struct buf *b, struct arena *a, str where)
+{
+	str uri = { where.ptr, str_find(where, '?') };
+
+	add_between(b, "<p><a href=\"", where, "\">");
+	add_between(b, "Go back to ", redirect_where(a, uri), "</a></p>\n");
+}
+
+void
+page_back(struct http_exchange *x, str where)
+{
+	struct buf *b = begin_going(x, "Going back", where);
+
+	buf_add(b, STR("<h1>Back to the application</h1>\n"));
+	add_link_back(b, x->cx->arena, where);
+	buf_add(b, STR("<p class=\"soft\">If nothing happens, follow the link. Then you can close this "
+		       "page.</p>\n"));
 	end(b);
 }
 
 /* --- the end --- */
 
 void
-page_problem(struct http_exchange *x, status s)
+page_problem(struct http_exchange *x, status s, str back)
 {
 	int http = status_info(s)->http;
 	struct buf *b;
 
 	if (x->cx->error.code != s)
 		x->cx->error = (struct error){ .code = s }; /* for the log */
-	b = begin(x, http, "This does not work", (str){ 0 });
+	b = begin(x, http, "This does not work");
 	begin_main(b);
 	buf_add(b, STR("<h1>This does not work</h1>\n"));
 	add_between(b, "<p>", s == E_INTERNAL ? str_of(status_info(s)->sentence) : ctx_message(x->cx, s),
 		".</p>\n");
 	buf_add(b, STR("<p class=\"soft\">Nothing was given to the application. Go back to it and begin "
 		       "again.</p>\n"));
+	if (back.len)
+		add_link_back(b, x->cx->arena, back);
 	end(b);
 }

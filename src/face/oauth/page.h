@@ -25,10 +25,14 @@ void page_consent(struct http_exchange *x, const struct page_consent *p);
 /* said: why they see it again, or empty. */
 void page_sign_in(struct http_exchange *x, int http, str query, str said);
 
-/* Goes to the same address once more by itself: a browser that comes from elsewhere keeps our cookie back, and from our
- * own page it does not (SameSite=Strict). */
+/* Goes to the request once more by itself: a browser that comes from elsewhere keeps our cookie back, and from our own
+ * page it does not (SameSite=Strict). */
 void page_again(struct http_exchange *x);
 
-void page_problem(struct http_exchange *x, status s);
+/* Goes on to the client by itself: where is its redirect URI with what it hears. */
+void page_back(struct http_exchange *x, str where);
+
+/* back: where the client hears of it, for a link; or empty. */
+void page_problem(struct http_exchange *x, status s, str back);
 
 #endif

@@ -70,10 +70,17 @@ export class Oauth {
 		return this.post(form.action, { csrf: csrf ?? form.csrf, decision }, { cookie: person.headers().cookie, origin: this.url, 'sec-fetch-site': 'same-origin', ...headers });
 	}
 
-	/** What came back to the client. */
+	/** Where a page goes on to by itself. */
+	static leads(page) {
+		const [, where] = /<meta http-equiv="refresh" content="0; url=([^"]*)">/.exec(page.text) ?? [];
+		return where && unescaped(where);
+	}
+
+	/** What came back to the client: by a redirect of an address, or by the page that answers a form. */
 	static back(answer) {
-		assert.equal(answer.status, 303, answer.text);
-		const url = new URL(answer.headers.get('location'));
+		assert.ok(answer.status === 303 || answer.status === 200, answer.text);
+		assert.ok(!answer.headers.get('location') || answer.status === 303, 'no answer to a form is a redirect');
+		const url = new URL(answer.headers.get('location') ?? Oauth.leads(answer));
 		return { to: url.href.split('?')[0], ...Object.fromEntries(url.searchParams) };
 	}
 
