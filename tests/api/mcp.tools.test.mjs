@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of MCP as clients see them: names, schemas, results (MCP-2).
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 
 import Ajv2020 from 'ajv/dist/2020.js';
 
@@ -79,6 +82,19 @@ test('AP-3 a person’s own token in a model’s hands agrees to nothing: over M
 	assert.equal(said(applied).code, 'approval_required');
 	const asks = w.server.as(own.token);
 	assert.equal((await ok(asks.post('/api/v1/proposals', { tool: 'note.create', input: wish }))).state, 'approved', 'by REST it is the person who asks');
+});
+
+test('MCP-2 TL-4 the names are as docs/mcp.md says, and its requests work as they stand', async () => {
+	const page = await readFile(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+	const said = Object.fromEntries([...page.matchAll(/`(\w+)` is\s+`([\w.]+)`/g)].map(([, model, name]) => [model, name]));
+	const { tools } = await ok(agent.ask().get('/api/v1/tools'));
+	for (const { name, modelName } of tools) assert.ok([said[modelName], modelName.replace('_', '.'), `flag.${modelName.replace(/^propose_/, '')}`].includes(name), `${modelName}: ${name}`);
+	const blocks = [...page.matchAll(/```sh\n([^]*?)```/g)].map(([, text]) => text).filter((text) => text.includes('"jsonrpc"'));
+	assert.equal(blocks.length, 2, 'one of each era');
+	for (const block of blocks) {
+		const { stdout } = await promisify(execFile)('sh', ['-euc', block.replaceAll('http://127.0.0.1:7700', w.server.url)], { env: { PATH: process.env.PATH, COUNTERSIGN_TOKEN: agent.token } });
+		assert.ok(JSON.parse(stdout).result.structuredContent.notes, stdout);
+	}
 });
 
 // --- schemas ---
