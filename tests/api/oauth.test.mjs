@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { ok, refused, World } from './lib/flow.mjs';
 import { callback as oidcCallback, publicUrl, Puppet } from './lib/idp.mjs';
 import { callback, Oauth, pkce } from './lib/oauth.mjs';
-import { behindTheBack, onPostgres, startServer, startSetUp, until } from './lib/server.mjs';
+import { behindTheBack, onPostgres, run, startServer, startSetUp, until } from './lib/server.mjs';
 
 let w, o, ada;
 before(async () => {
@@ -173,6 +173,22 @@ test('one agent for a person and a client, however often they agree, and another
 	assert.equal(new Set(own.map((t) => t.principalId)).size, 1);
 	const [his] = await tokenOf(clientId, bob);
 	assert.notEqual(his.principalId, own[0].principalId);
+});
+
+test('TL-3 another consent of the same person and client leaves the former: what was proposed with it can still be applied', async () => {
+	const first = await o.tokens(ada), { clientId } = first;
+	const { json } = await o.mcp(first.access_token, 'tools/call', { name: 'note_create', arguments: { title: 'Before', text: 'the step-up' } });
+	const { proposalId } = json.result.structuredContent;
+	const second = await o.tokens(ada, { clientId, scope: 'read propose note.note.write' });
+	assert.ok((await works(first.access_token)) && (await works(second.access_token)));
+	const { viewHash } = await ok(w.admin.get(`/api/v1/proposals/${proposalId}`));
+	assert.equal((await w.approve({ proposalId, viewHash }, w.admin, { apply: true })).state, 'applied');
+	const rows = await tokenOf(clientId);
+	assert.equal(rows.length, 2);
+
+	const { code, stdout, stderr } = await run(['token', 'list'], { env: { COUNTERSIGN_SERVER: w.server.url, COUNTERSIGN_TOKEN: w.first.adminToken } });
+	assert.equal(code, 0, stderr);
+	for (const { id } of rows) assert.match(stdout, new RegExp(`^${id} .* Test client \\(OAuth: ${clientId}\\)$`, 'm'), 'whose it is');
 });
 
 test('a refresh gives new secrets for the same token, and the old access token ends', async () => {
