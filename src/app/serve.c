@@ -82,6 +82,7 @@ stop(struct app *app, int64_t *first_us)
 	*first_us = now;
 	atomic_store(&app->draining, true);
 	LOG(LOG_INFO, "server.stopping", LOG_INT("drain_seconds", app->config.drain_seconds));
+	event_end(app->events);
 	mcp_end(app->mcp); /* before the server ends all streams */
 	http_server_stop(app->server);
 }

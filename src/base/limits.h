@@ -62,7 +62,7 @@
 #define LIMIT_BRIDGE_HEADERS	 16u		   /* ... and of one call */
 #define LIMIT_BRIDGE_SESSION	 1024u		   /* a session's id; ours has 62 */
 #define LIMIT_BRIDGE_RESUMES	 20u		   /* how often one answer's stream is taken up again */
-#define LIMIT_BRIDGE_PATIENCE_US INT64_C(15000000) /* a server that is started again is back by then */
+#define LIMIT_BRIDGE_PATIENCE_US INT64_C(45000000) /* a server that drains (30 s) and starts again is back */
 #define LIMIT_BRIDGE_DRAIN_US	 INT64_C(1200000)  /* clients kill what has not ended after two seconds */
 #define LIMIT_BRIDGE_FAREWELL_MS 500
 

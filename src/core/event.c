@@ -25,6 +25,7 @@ struct event_hub {
 	uint64_t calls; /* the same for who rests */
 	uint64_t tickets;
 	int places; /* left for waiters */
+	bool ended; /* nobody shall wait any more */
 	struct listener *listeners;
 };
 
@@ -132,7 +133,7 @@ event_wait_begin(struct event_hub *h)
 {
 	scoped_lock held = lock(&h->lock);
 
-	if (h->places <= 0)
+	if (h->places <= 0 || h->ended)
 		return false;
 	h->places--;
 	return true;
@@ -203,4 +204,27 @@ event_call(struct event_hub *h)
 	h->calls++;
 	CHECK(pthread_cond_broadcast(&h->news) == 0);
 	CHECK(pthread_cond_broadcast(&h->call) == 0);
+}
+
+static void
+end(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	h->ended = true;
+}
+
+void
+event_end(struct event_hub *h)
+{
+	end(h);
+	event_call(h);
+}
+
+bool
+event_ended(struct event_hub *h)
+{
+	scoped_lock held = lock(&h->lock);
+
+	return h->ended;
 }

@@ -33,9 +33,16 @@ typedef void event_fn(void *arg, const struct event *e);
 uint64_t event_listen(struct event_hub *h, event_fn *fn, void *arg);
 void event_forget(struct event_hub *h, uint64_t ticket);
 
-/* A place to wait: false where there is none left; then one answers with what there is. */
+/* A place to wait: false where there is none left, or no time; then one answers with what there is. */
 bool event_wait_begin(struct event_hub *h);
 void event_wait_end(struct event_hub *h);
+
+/*
+ * The server stops: who waits answers with what there is, at once, and nobody begins to. Streams end in their own
+ * way.
+ */
+void event_end(struct event_hub *h);
+bool event_ended(struct event_hub *h);
 
 /* Waits until there were more events than seen (event_count before one looked), at most most_us. */
 uint64_t event_count(struct event_hub *h);

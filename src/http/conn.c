@@ -339,8 +339,6 @@ take_head(struct http_conn *c, bool body_follows)
 	s = http_slot_route(slot);
 	if (s == OK)
 		s = http_slot_check_body(slot);
-	if (s == E_TOO_LARGE)
-		s = fail(&slot->cx, s, "the body is larger than the limit");
 	if (s != OK) {
 		refuse(c, s);
 		return false;

@@ -355,13 +355,21 @@ feed_head(struct http_parse *p, str *in)
 
 /* --- the body --- */
 
+static bool
+too_large(struct http_parse *p)
+{
+	str why = arena_printf(p->arena, "the body is larger than %zu bytes", p->body.max);
+
+	return bad(p, E_TOO_LARGE, arena_cstr(p->arena, why));
+}
+
 status
 http_parse_body(struct http_parse *p, size_t max)
 {
 	buf_init(&p->body, p->arena, max);
 	/* the whole announced size at once: memory that is not written is not used */
 	if (p->length > max || (p->length > 0 && !buf_reserve(&p->body, (size_t)p->length))) {
-		(void)http_parse_bad(p, E_TOO_LARGE, "the body is larger than the limit");
+		(void)too_large(p);
 		return E_TOO_LARGE;
 	}
 	return OK;
@@ -374,7 +382,7 @@ http_body_add(struct http_parse *p, str *in)
 
 	buf_add(&p->body, (str){ in->ptr, n });
 	if (p->body.overflow)
-		return bad(p, E_TOO_LARGE, "the body is larger than the limit");
+		return too_large(p);
 	p->left -= n;
 	*in = str_skip(*in, n);
 	return true;

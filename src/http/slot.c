@@ -164,7 +164,9 @@ http_slot_check_body(struct http_slot *slot)
 	wanted = r->takes_form ? STR("application/x-www-form-urlencoded") : STR("application/json");
 	if (!is_type(http_header(&slot->x, STR("Content-Type")), wanted))
 		return fail(&slot->cx, E_MEDIA_TYPE, "the body must be %.*s", STR_ARG(wanted));
-	return http_parse_body(&slot->parse, r->body_max ? r->body_max : LIMIT_HTTP_BODY);
+	if (http_parse_body(&slot->parse, r->body_max ? r->body_max : LIMIT_HTTP_BODY) != OK)
+		return fail(&slot->cx, slot->parse.error, "%s", slot->parse.why);
+	return OK;
 }
 
 void

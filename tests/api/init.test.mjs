@@ -150,6 +150,7 @@ test('ID-8 the page behind the link sets it up: static, strict, and with the cod
 	assert.deepEqual([elements.form.hidden, elements.result.hidden, elements['admin-email'].textContent], [true, false, 'ada@example.org']);
 	assert.equal((await server.as(elements['admin-token'].textContent).get('/api/v1/me')).json.email, 'ada@example.org');
 	assert.equal((await server.as(elements['agent-token'].textContent).get('/api/v1/me')).json.kind, 'agent');
+	assert.equal(elements.connect.textContent, 'claude mcp add --transport http countersign https://countersign.example/mcp --header "Authorization: Bearer $COUNTERSIGN_TOKEN"');
 	await submit();
 	assert.match(elements.said.textContent, /set up before/);
 	location.hash = '';

@@ -213,6 +213,40 @@ test('MCP-1 the modern headers are made of the body, those of arguments too', as
 	assert.equal((await one.end()).code, 0);
 });
 
+test('CLI-1 MCP-1 before initialize a legacy message is refused in words of this transport', async (t) => {
+	const one = lines(t);
+	one.send(initialized);
+	one.send(request('tools/list', {}, 'early'));
+	assert.deepEqual((await one.answer('early')).error, { code: -32600, message: 'there is no session yet: initialize first' });
+	one.send({ jsonrpc: '2.0', id: 'nobody asked', result: {} });
+	await one.find(({ id, error }) => id === undefined && error?.code === -32600);
+	one.send(initialize());
+	await one.answer('init');
+	one.send(request('ping', {}, 'ping'));
+	assert.deepEqual((await one.answer('ping')).result, {});
+	assert.equal((await one.end()).code, 0);
+	assert.match(one.stderr, /^countersign mcp: there is no session yet: initialize first$/m);
+});
+
+test('CLI-1 MCP-1 --server may be the address of MCP itself, as clients that speak HTTP have it', async (t) => {
+	for (const end of ['/mcp', '/mcp/', '/', '']) {
+		const one = lines(t, { url: w.server.url + end });
+		one.send(modern('tools/list', {}, end));
+		assert.ok((await one.answer(end)).result, end);
+		assert.equal((await one.end()).code, 0);
+		assert.equal(one.stderr, '', 'and to this machine without TLS nothing is to be said');
+	}
+});
+
+test('CLI-1 ID-5 a token that leaves the machine without TLS is worth a warning', async (t) => {
+	for (const [url, warns] of [['http://countersign.invalid:1', true], ['http://192.0.2.1:1/mcp', true], ['http://localhost.invalid', true], ['http://[2001:db8::1]:1/', true], ['https://countersign.invalid:1', false], ['http://localhost:1', false], ['http://127.0.0.2:1/x', false], ['http://[::1]:1', false]]) {
+		const one = lines(t, { url });
+		assert.equal((await one.end()).code, 0, url);
+		assert.equal(/is not https: whoever is on the way there can read the token/.test(one.stderr), warns, `${url}: ${one.stderr}`);
+		assert.ok(!one.stderr.includes(agent.token));
+	}
+});
+
 // --- when the server is not there ---
 
 test('CLI-1 MCP-1 without a server or a token that is valid, people and the client are told', async (t) => {

@@ -71,6 +71,33 @@ test('MCP-1 a wait in a batch answers with what there is, and a batch costs the 
 	assert.deepEqual(answers.map(({ error }) => error?.code), [undefined, undefined, 429, 429]);
 });
 
+// --- who asks ---
+
+test('MCP-1 ID-5 the credential is judged first: whatever else is wrong, a stranger hears 401 and nothing more', async () => {
+	const stranger = new Wire(w.server, `cs_agt_${'0'.repeat(49)}`);
+	const { headers } = await wire.session();
+	const wrong = modernMessage('tools/list');
+	for (const [what, body, more] of [
+		['no session', request('tools/list')],
+		['a session that is none', request('tools/list'), { 'mcp-session-id': 'x' }],
+		['another’s session', request('tools/list'), headers],
+		['a notification', initialized],
+		['no JSON', '{'],
+		['no message', '7'],
+		['no method', request('none'), headers],
+		['a revision', request('ping'), { ...headers, 'mcp-protocol-version': '1999-01-01' }],
+		['a modern header', wrong, { ...modernHeaders(wrong), 'mcp-method': 'tools/call' }],
+		['an argument', request('initialize', {})],
+		['Accept', request('ping'), { ...headers, accept: 'text/html' }],
+	]) {
+		const { status, json, headers: said } = await stranger.post(body, more);
+		assert.equal(status, 401, `${what}: ${JSON.stringify(json)}`);
+		assert.deepEqual(json.error, { code: 401, message: 'this needs a valid credential: Authorization: Bearer cs_…' }, what); // /mcp takes no sessions of browsers
+		assert.match(said.get('www-authenticate'), /^Bearer error="invalid_token", /, what);
+	}
+	assert.equal((await wire.post(request('tools/list'))).json.error.message, 'Mcp-Session-Id is missing; initialize first');
+});
+
 // --- what is in a request ---
 
 test('MCP-1 Accept and Content-Type in every spelling', async () => {
@@ -135,7 +162,13 @@ test('MCP-1 hostile JSON-RPC: ids, duplicates, wrong versions, params that are n
 		const answer = await post(`{"jsonrpc":"2.0","id":${text},"method":"ping"}`);
 		assert.match(answer.text, new RegExp(`^\\{"jsonrpc":"2\\.0","id":(${text.replace(/[\\"$^*+?.()|[\]{}]/g, '\\$&')}|"\\\\u0001"),"result":\\{\\}\\}$`), 'the id comes back as it was');
 	}
-	assert.equal((await post(request('ping', { a: 'x'.repeat(1 << 20) }))).status, 413);
+	const large = await post(request('ping', { a: 'x'.repeat(1 << 20) }));
+	assert.deepEqual([large.status, large.json.message], [413, 'the body is larger than 1048576 bytes']);
+	const long = 'x'.repeat(100000); // what nobody can have meant is not sent back
+	for (const [method, params] of [['tools/call', { name: long }], ['resources/read', { uri: long }], ['resources/read', { uri: `countersign://${long}` }], ['prompts/get', { name: long }], [long, {}]]) {
+		const { text, json } = await post(request(method, params));
+		assert.ok(json.error && text.length < 400, `${method.slice(0, 40)}: ${text.slice(0, 400)}`);
+	}
 	assert.equal((await post(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[${'0,'.repeat(110000)}0]}}`)).status, 413, 'too many values');
 });
 
@@ -459,4 +492,27 @@ test('MCP-1 a stream on which nothing happens has comments, and a long wait has 
 	assert.ok(values().every((value, i, all) => i === 0 || value > all[i - 1]), values().join());
 	assert.ok(patient.messages.every(({ params, result }) => result || params.progressToken === 7));
 	await Promise.all([quiet.close(), patient.close()]);
+});
+
+test('MCP-1 PA-8 a stop waits for nobody who waits: each is answered at once, with the proposal as it is', async (t) => {
+	const own = await World.start({ args: ['--drain-seconds', '600'] });
+	t.after(() => own.stop());
+	const { token } = await own.agentOf(await own.person(['admin']), { level: 'maintainer', ratePerMinute: 100000 });
+	const client = new Wire(own.server, token);
+	const requests = async () => Number(/^countersign_http_requests_total (\d+)$/m.exec((await own.server.get('/metrics')).text)[1]);
+	const url = { capabilities: { elicitation: { url: {} } } };
+	const input = { title: 'Asked for', text: 'text' };
+	const { proposalId } = (await client.call('note_create', input)).json.result.structuredContent;
+	const { requestState } = (await client.call('note_create', input, url)).json.result;
+	const opened = { name: 'note_create', arguments: input, requestState, inputResponses: { approval: { action: 'accept' } } };
+	const wait = { id: proposalId, timeout: 30 };
+	let probed = await requests();
+	const waits = [
+		own.server.as(token).get(`/api/v1/proposals/${proposalId}/wait?timeout=30`).then(({ json }) => json),
+		...[client.call('wait_proposal', wait), client.call('wait_proposal', wait, { headers: { accept: 'application/json' } }), client.modern('tools/call', opened, url)].map((one) => one.then(({ json }) => json.result.structuredContent)),
+	];
+	await until(async () => (await requests()) >= ++probed + waits.length, 'all of them to be there');
+	own.server.kill('SIGTERM');
+	await until(() => own.server.exited, 'its end', 15); // they would have waited for 20 and 30 seconds
+	assert.deepEqual((await Promise.all(waits)).map(({ state }) => state), waits.map(() => 'pending'));
 });

@@ -206,21 +206,55 @@ end_session(struct bridge *b)
 
 /* --- the command --- */
 
+/* "http://name:1/path" is called name; of "http://[::1]:1" it is ::1. */
+static str
+host_of(str authority)
+{
+	str host, rest;
+
+	if (str_cut(authority, '/', &host, &rest))
+		authority = host;
+	if (str_starts(authority, STR("[")))
+		return str_cut(str_skip(authority, 1), ']', &host, &rest) ? host : authority;
+	return str_cut(authority, ':', &host, &rest) ? host : authority;
+}
+
+/* The token is in every request. */
+static void
+warn(struct bridge *b, str server)
+{
+	if (str_starts(server, STR("http://")) && !config_is_loopback(host_of(str_skip(server, 7))))
+		bridge_say(b, "%.*s is not https: whoever is on the way there can read the token and use it",
+			STR_ARG(server));
+}
+
+/* Where the server is; the address of its MCP, which clients that speak HTTP are given, says that, too. */
+static str
+server_of(const struct config *c)
+{
+	str server = c->server;
+
+	while (str_ends(server, STR("/")))
+		server.len--;
+	if (str_ends(server, STR("/mcp")))
+		server.len -= strlen("/mcp");
+	return server;
+}
+
 static status
 begin(struct ctx *cx, struct bridge *b)
 {
 	const struct config *c = &cx->app->config;
-	str server = c->server;
+	str server = server_of(c);
 
 	if (!c->token.len)
 		return fail(cx, E_INVALID,
 			"there is no token; put one into COUNTERSIGN_TOKEN (`init` shows the agent's, "
 			"`token mint --for` makes more)");
-	while (str_ends(server, STR("/")))
-		server.len--;
 	b->cx = cx;
 	b->url = arena_printf(cx->arena, "%.*s/mcp", STR_ARG(server));
 	b->ca_file = c->server_ca.len ? arena_cstr(cx->arena, c->server_ca) : NULL;
+	warn(b, server);
 	b->many = http_many_new();
 	b->params = params_new();
 	arena_init(&b->scratch, LIMIT_REQUEST_ARENA);

@@ -153,10 +153,34 @@ letter_send(struct letter *l)
 	letter_drop(l);
 }
 
+/* The server would say the same, of a header that nobody has here. */
+static bool
+comes_too_early(const struct letter *l)
+{
+	return !l->modern && l->kind == LETTER_MESSAGE && !l->bridge->hello.len;
+}
+
+static void
+refuse_early(struct letter *l)
+{
+	str sentence = STR("there is no session yet: initialize first");
+
+	if (l->loud && !l->asks)
+		bridge_error(l->bridge, (str){ 0 }, -32600, sentence);
+	else if (!l->asks)
+		bridge_say(l->bridge, "%.*s", STR_ARG(sentence));
+	letter_refuse(l, -32600, sentence);
+	letter_drop(l);
+}
+
 /* A legacy message while the session is being opened waits for it. */
 static void
 send_or_park(struct letter *l)
 {
+	if (comes_too_early(l)) {
+		refuse_early(l);
+		return;
+	}
 	l->parked = l->bridge->opening && !l->modern && l->kind != LETTER_HELLO;
 	if (!l->parked)
 		letter_send(l);

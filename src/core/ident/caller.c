@@ -43,8 +43,11 @@ principal_kind_of(str name, enum principal_kind *out_kind)
 static status
 stranger(struct ctx *cx)
 {
-	return fail(cx, E_UNAUTHENTICATED,
-		"this needs a valid credential: Authorization: Bearer cs_\u2026, or a signed-in session");
+	const struct credential *c = cx->credential;
+	bool mcp = c && c->transport && strcmp(c->transport, "mcp") == 0; /* it takes no sessions */
+
+	return fail(cx, E_UNAUTHENTICATED, "this needs a valid credential: Authorization: Bearer cs_\u2026%s",
+		mcp ? "" : ", or a signed-in session");
 }
 
 /* --- what is stored as JSON --- */

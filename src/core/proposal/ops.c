@@ -480,7 +480,7 @@ wait_for(struct ctx *cx, struct looking *l, int64_t until_us)
 		uint64_t seen = event_count(cx->events);
 		int64_t left_us = until_us - clock_mono_us();
 
-		l->last = left_us <= 0;
+		l->last = left_us <= 0 || event_ended(cx->events);
 		TRY(op_read(cx, look, l));
 		if (l->done)
 			break;

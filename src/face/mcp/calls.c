@@ -43,6 +43,8 @@ refuse_missing(struct mcp_call *c, str name, const struct tool *t, struct json_o
 	TRY(mcp_enter(c, look_for, &h));
 	if (h.hidden) {
 		c->code = RPC_PARAMS;
+		if (name.len > LIMIT_TOOL_NAME)
+			return fail(c->cx, E_NOT_FOUND, "there is no tool whose name is so long");
 		return fail(c->cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(name));
 	}
 	c->cx->error = said;

@@ -120,9 +120,27 @@ add_headers(struct mcp_call *c)
 		http_add_header(c->x, str_of(c->cx->headers[i].name), c->cx->headers[i].value);
 }
 
-static void
-refuse(struct mcp_call *c, status s)
+/* Whatever else is wrong: who has no valid credential hears that, and nothing more. */
+static status
+judge(struct mcp_call *c, status s)
 {
+	struct error said = c->cx->error;
+
+	if (c->principal.len || !c->cx->credential || c->mcp->host->open || s == E_UNAUTHENTICATED)
+		return s;
+	if (op_read(c->cx, nothing, NULL) == E_UNAUTHENTICATED) {
+		c->code = c->http = 0;
+		c->data = (str){ 0 };
+		return E_UNAUTHENTICATED;
+	}
+	c->cx->error = said;
+	return s;
+}
+
+static void
+refuse(struct mcp_call *c, status why)
+{
+	status s = judge(c, why);
 	str text;
 
 	if (challenge_steps_up(c, s))

@@ -241,7 +241,8 @@ not_there(struct mcp_call *c, str uri)
 	buf_add(&b, STR("{\"uri\":"));
 	json_out_quoted(&b, uri);
 	buf_add_char(&b, '}');
-	c->data = buf_str(&b);
+	if (uri.len <= LIMIT_MCP_URI) /* a longer one is none of ours, and not worth sending back */
+		c->data = buf_str(&b);
 	return rpc_fail(c, c->modern ? RPC_PARAMS : RPC_RESOURCE, 200, "there is no such resource");
 }
 

@@ -36,6 +36,24 @@ a_call_ends_both(void **state)
 	event_hub_free(h);
 }
 
+static void
+after_the_end_nobody_begins_to_wait(void **state)
+{
+	struct event_hub *h = event_hub_new(2);
+	uint64_t seen = event_count(h);
+
+	(void)state;
+	assert_true(event_wait_begin(h));
+	assert_false(event_ended(h));
+	event_end(h);
+	assert_true(event_ended(h));
+	event_wait(h, seen, LONG_US); /* who waits already looks again */
+	assert_false(event_wait_begin(h));
+	event_wait_end(h);
+	assert_false(event_wait_begin(h)); /* a place that comes free is none */
+	event_hub_free(h);
+}
+
 static void *
 rest(void *arg)
 {
@@ -64,6 +82,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_ends_a_wait_and_no_rest),
 		cmocka_unit_test(a_call_ends_both),
+		cmocka_unit_test(after_the_end_nobody_begins_to_wait),
 		cmocka_unit_test(a_call_wakes_who_rests_already),
 	};
 
