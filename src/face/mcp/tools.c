@@ -185,10 +185,10 @@ write_text(struct mcp_call *c, struct tool_texts *t, const struct tool *tool, co
 
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
-	if (tool)
-		TRY(write_tool(c, tool, &o));
-	else
+	if (f)
 		write_fixed(c, f, &o);
+	else
+		TRY(write_tool(c, tool, &o));
 	TRY(buf_finish(&b, &text));
 	t->bytes += text.len + 1;
 	*out = arena_str(&t->arena, text);
