@@ -62,14 +62,14 @@ static const char schema[] =
 	"CREATE FUNCTION raise_state(state text) RETURNS bigint LANGUAGE plpgsql AS $$"
 	" BEGIN RAISE EXCEPTION 'raised' USING ERRCODE = state; END $$;";
 
-static const struct sql *all[256];
+static const struct sql *all[512];
 static struct migration steps[64];
 static struct db_catalog catalog = { .sql = all, .migrations = steps };
 
 static void
 make_catalog(void)
 {
-	CHECK(sql_count + 32 < 256 && migration_count + 1 < 64);
+	CHECK(sql_count + 32 < 512 && migration_count + 1 < 64);
 	for (size_t i = 0; i < sql_count; i++)
 		all[i] = sql_all[i];
 	catalog.sql_count = sql_count;

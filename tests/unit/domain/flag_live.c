@@ -13,13 +13,19 @@
 #define HOUR_US	   (3600 * SECOND_US)
 #define STATE(n)   "{\"type\":\"number\",\"defaultValue\":" #n ",\"rules\":[]}"
 #define A_LITTLE   (24u * KIB)
-#define NO_WATCHER HOUR_US /* its first round finds nothing, the next is far away */
+#define NO_WATCHER HOUR_US /* its first round finds nothing (begin waits for its end), the next is far away */
 
 static void
 begin(struct world *w, struct live_options o)
 {
+	struct live_stats s;
+
 	o.base = &w->cx;
 	w->cx.live = live_new(&o);
+	do {
+		(void)sched_yield();
+		live_stats(w->cx.live, &s);
+	} while (s.rounds == 0);
 }
 
 static void

@@ -50,6 +50,7 @@ struct live {
 	size_t count, bytes;
 	uint64_t turns;
 	int64_t loads;
+	atomic_llong rounds;	/* of the watcher */
 	uint64_t ticket;	/* of the listener */
 	struct event_hub *bell; /* rings when it is time to end */
 	atomic_bool stop;
@@ -578,6 +579,7 @@ watch(void *arg)
 			LOG(LOG_WARN, "ruleset.not_watched", LOG_STR("why", ctx_message(&cx, s)));
 		well = s == OK;
 		arena_reset(&a);
+		atomic_fetch_add(&l->rounds, 1);
 		event_wait(l->bell, 0, l->options.lag_us / 2);
 	}
 	arena_done(&a);
@@ -637,7 +639,8 @@ live_stats(struct live *l, struct live_stats *out)
 {
 	scoped_lock held = lock(&l->lock);
 
-	*out = (struct live_stats){
-		.environments = (int64_t)l->count, .bytes = (int64_t)l->bytes, .loads = l->loads
-	};
+	*out = (struct live_stats){ .environments = (int64_t)l->count,
+		.bytes = (int64_t)l->bytes,
+		.loads = l->loads,
+		.rounds = atomic_load(&l->rounds) };
 }

@@ -54,6 +54,7 @@ status live_watch(struct ctx *cx) MUST_USE;
 struct live_stats {
 	int64_t environments, bytes; /* now */
 	int64_t loads;		     /* ever */
+	int64_t rounds;		     /* the watcher's, ever */
 };
 void live_stats(struct live *l, struct live_stats *out);
 
