@@ -256,7 +256,7 @@ test('MCP-1 a server that is killed while clients wait, and started again, has l
 	const opened = call('note_create', input, url, { requestState, inputResponses: { approval: { action: 'accept' } } }).catch(() => 'lost');
 	await until(async () => (await w.admin.get('/metrics')).status === 200, 'an answer'); // they are on their way
 	await killAndStart();
-	assert.deepEqual(await Promise.all([lost[1], opened]), ['lost', 'lost']);
+	assert.equal(await opened, 'lost');
 	boss = await w.person(['admin']);
 	await w.approve(p, boss);
 	const resumed = await lost[0]; // a legacy client takes its stream up again, where the server is back before it gives up
@@ -269,6 +269,7 @@ test('MCP-1 a server that is killed while clients wait, and started again, has l
 	assert.equal(found.structuredContent.state, 'pending');
 	assert.equal((await client.call('apply_proposal', { id: p.proposalId })).structuredContent.state, 'applied');
 	for (const one of [client, newer]) await one.close();
+	assert.equal(await lost[1], 'lost'); // a modern one never hears of its stream again, and may not notice before it gives up
 });
 
 test('RUN-2 another server on the same database knows the task, the state and the session', { skip: !onPostgres && 'needs PostgreSQL' }, async () => {
