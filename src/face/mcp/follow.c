@@ -243,6 +243,13 @@ followers_start(struct followers *all)
 	CHECK(pthread_create(&all->thread, NULL, run, all) == 0);
 }
 
+static void
+join(struct followers *all)
+{
+	CHECK(pthread_join(all->thread, NULL) == 0);
+	all->running = false;
+}
+
 void
 followers_end(struct followers *all)
 {
@@ -257,17 +264,17 @@ followers_end(struct followers *all)
 		if (!atomic_load(&all->ended))
 			event_rest(hub, calls, until - clock_mono_us());
 	}
+	if (all->running && atomic_load(&all->ended))
+		join(all);
 }
 
 void
 followers_stop(struct followers *all)
 {
-	if (!all->running)
-		return;
 	atomic_store(&all->stop, true);
 	event_call(all->mcp->options.base->events);
-	CHECK(pthread_join(all->thread, NULL) == 0);
-	all->running = false;
+	if (all->running)
+		join(all);
 	take_new(all); /* who came while it ended */
 	while (all->all)
 		forget(all, &all->all);
