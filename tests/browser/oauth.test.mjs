@@ -154,7 +154,8 @@ test('by keyboard alone, on a phone, in light and dark: nothing is cut off', asy
 		application.address.searchParams.set('scope', 'read propose flag.flag.toggle flag.flag.write');
 		await page.goto(application.address.href);
 		await shoot(page, `sign-in-${colorScheme}`);
-		await page.keyboard.type(email); // the field has the focus
+		await page.locator('input:focus').waitFor(); // the first field has the focus
+		await page.keyboard.type(email);
 		await page.keyboard.press('Tab');
 		await page.keyboard.type(password);
 		await page.keyboard.press('Enter');
