@@ -519,8 +519,8 @@ test('WEB-1 with the keyboard alone: sign in, walk, approve, deny with a reason,
 	const made = [];
 	for (let i = 0; i < 3; i++) made.push(await w.propose());
 	const page = await desk.page('/');
-	await page.getByLabel('Password').waitFor();
-	await page.keyboard.type(ana.email); // the focus is there already
+	await page.locator('input[type=email]:focus').waitFor(); // the focus comes by itself
+	await page.keyboard.type(ana.email);
 	await page.keyboard.press('Tab');
 	await page.keyboard.type(ana.password);
 	await page.keyboard.press('Enter');
