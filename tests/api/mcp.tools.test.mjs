@@ -55,6 +55,19 @@ test('MCP-2 TL-4 every tool of the list has exactly its name, and REST calls it 
 	assert.ok((await call('project.list')).result.structuredContent.items, 'and so does MCP');
 });
 
+test('REST-1 everything that MCP can do REST can do: the same tools, and a path for what one does with a proposal', async () => {
+	const own = { apply_proposal: 'post /api/v1/proposals/{id}/apply', cancel_proposal: 'post /api/v1/proposals/{id}/cancel',
+		describe_proposal: 'get /api/v1/proposals/{id}', wait_proposal: 'get /api/v1/proposals/{id}/wait', list_proposals: 'get /api/v1/proposals' };
+	const { paths } = (await agent.ask().get('/openapi.json')).json;
+	for (const [name, way] of Object.entries(own)) {
+		const [method, path] = way.split(' ');
+		assert.ok(paths[path]?.[method], name);
+	}
+	const { tools } = await ok(agent.ask().get('/api/v1/tools'));
+	const there = [...tools.map(({ modelName }) => modelName), ...Object.keys(own)].sort();
+	for (const client of clients) assert.deepEqual((await client.list()).map(({ name }) => name).sort(), there);
+});
+
 test('MCP-2 TL-5 TL-9 where things are and what has happened are tools of the registry: rules, budget and a row', async () => {
 	const plain = await w.agentOf(boss, { level: 'observer', ratePerMinute: 6 });
 	const read = async (name, input) => (await call(name, input, { token: plain.token })).result;

@@ -283,7 +283,7 @@ mint(struct ctx *cx, struct grant *g, int64_t now_us, struct token_minted *out)
 		describe(cx->arena, g->client_id, g->client_name, g->redirect_uri, g->resource, g->scope));
 }
 
-/* The row is locked, so of two that bring one code the second finds it used. */
+/* Of two that bring one code the second waits for the lock, and finds it used. */
 static status
 redeem_tx(struct ctx *cx, void *arg)
 {

@@ -1,6 +1,6 @@
 -- Consents (OAuth): the code, the token, the refresh tokens.
--- Locks: the organization's rights, exclusive, before anything is read: secrets change, and tokens may end. Then the
--- consent's row.
+-- Locks: the organization's rights, exclusive, before anything is read: secrets change, and tokens may end. So of two
+-- that bring one secret the second reads what the first has done, and rows need no lock of their own.
 
 -- name: grant_agent
 SELECT a.agent_id, p.disabled_at FROM oauth_agent a
@@ -30,7 +30,7 @@ SELECT '' FROM token WHERE hash = $1 AND org_id = ''
 -- name: grant_lock_by_token postgres
 SELECT CAST(pg_advisory_xact_lock(hashtextextended(org_id, 0)) AS TEXT) FROM token WHERE hash = $1
 
--- name: grant_by_code sqlite
+-- name: grant_by_code
 SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
 	g.client_name, g.redirect_uri, g.resource, g.scope, g.challenge, g.code_until, g.code_used_at, g.token_id,
 	g.expires_at, g.revoked_at
@@ -39,18 +39,8 @@ JOIN org o ON o.org_id = g.org_id
 JOIN principal p ON p.org_id = g.org_id AND p.principal_id = g.agent_id
 JOIN principal d ON d.org_id = g.org_id AND d.principal_id = g.person_id
 WHERE g.code_hash = $1
--- name: grant_by_code postgres
-SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
-	g.client_name, g.redirect_uri, g.resource, g.scope, g.challenge, g.code_until, g.code_used_at, g.token_id,
-	g.expires_at, g.revoked_at
-FROM oauth_grant g
-JOIN org o ON o.org_id = g.org_id
-JOIN principal p ON p.org_id = g.org_id AND p.principal_id = g.agent_id
-JOIN principal d ON d.org_id = g.org_id AND d.principal_id = g.person_id
-WHERE g.code_hash = $1
-FOR UPDATE OF g
 
--- name: grant_by_refresh sqlite
+-- name: grant_by_refresh
 SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
 	g.client_name, g.redirect_uri, g.resource, g.scope, g.challenge, g.code_until, g.code_used_at, g.token_id,
 	g.expires_at, g.revoked_at
@@ -60,17 +50,6 @@ JOIN org o ON o.org_id = g.org_id
 JOIN principal p ON p.org_id = g.org_id AND p.principal_id = g.agent_id
 JOIN principal d ON d.org_id = g.org_id AND d.principal_id = g.person_id
 WHERE r.hash = $1
--- name: grant_by_refresh postgres
-SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
-	g.client_name, g.redirect_uri, g.resource, g.scope, g.challenge, g.code_until, g.code_used_at, g.token_id,
-	g.expires_at, g.revoked_at
-FROM oauth_refresh r
-JOIN oauth_grant g ON g.org_id = r.org_id AND g.grant_id = r.grant_id
-JOIN org o ON o.org_id = g.org_id
-JOIN principal p ON p.org_id = g.org_id AND p.principal_id = g.agent_id
-JOIN principal d ON d.org_id = g.org_id AND d.principal_id = g.person_id
-WHERE r.hash = $1
-FOR UPDATE OF g
 
 -- name: grant_by_token
 SELECT g.org_id, o.slug, g.grant_id, g.person_id, d.disabled_at, g.agent_id, p.name, p.disabled_at, g.client_id,
@@ -84,7 +63,6 @@ JOIN principal d ON d.org_id = g.org_id AND d.principal_id = g.person_id
 WHERE t.hash = $1
 
 -- name: grant_refresh_get
--- After the consent's row is locked: whether another request has used it meanwhile.
 SELECT expires_at, used_at FROM oauth_refresh WHERE org_id = $1 AND hash = $2
 
 -- name: grant_use_code

@@ -23,19 +23,29 @@ list(struct json_out *o, const char *key, const char *one, const char *two)
 	json_out_end(o);
 }
 
+/* The document's object is open, or it is refused. */
+static bool
+begin(struct http_exchange *x, void *arg, struct json_out *o, str *out_base)
+{
+	status s = site_base(x, arg, out_base);
+
+	if (s != OK) {
+		site_refuse(x, s, NULL);
+		return false;
+	}
+	site_allow(x);
+	site_begin(x, 200, o);
+	return true;
+}
+
 static void
 resource(struct http_exchange *x, void *arg)
 {
 	struct json_out o;
 	str base;
-	status s = site_base(x, arg, &base);
 
-	if (s != OK) {
-		site_refuse(x, s, NULL);
+	if (!begin(x, arg, &o, &base))
 		return;
-	}
-	site_allow(x);
-	site_begin(x, 200, &o);
 	json_out_str(&o, "resource", site_resource(x->cx->arena, base));
 	json_out_array(&o, "authorization_servers");
 	json_out_str(&o, NULL, base);
@@ -58,14 +68,9 @@ server(struct http_exchange *x, void *arg)
 	struct arena *a = x->cx->arena;
 	struct json_out o;
 	str base;
-	status s = site_base(x, arg, &base);
 
-	if (s != OK) {
-		site_refuse(x, s, NULL);
+	if (!begin(x, arg, &o, &base))
 		return;
-	}
-	site_allow(x);
-	site_begin(x, 200, &o);
 	json_out_str(&o, "issuer", base);
 	endpoint(&o, a, "authorization_endpoint", base, "/oauth/authorize");
 	endpoint(&o, a, "token_endpoint", base, "/oauth/token");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text and values as they are drawn: always as text nodes, hidden characters marked, long values folded and counted.
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 
 import type { Json } from '../lib/canon.ts';
 import { shownHidden, visible } from '../lib/visible.ts';
@@ -29,7 +29,7 @@ export function Fold({ text, children }: { text: string; children?: (text: strin
 	const long = text.length > FOLD_CHARACTERS || lines.length > FOLD_LINES;
 	const [open, setOpen] = useState(false);
 	const folded = long && !open;
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (!folded) return undefined;
 		tell(1);
 		return () => tell(-1);

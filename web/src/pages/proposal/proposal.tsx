@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A proposal: what would happen, and yes or no. A vote carries the hash of the card as this browser has drawn it.
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 import { ApiError, ask, me } from '../../lib/api.ts';
 import { connection } from '../../lib/live.ts';
@@ -73,6 +73,8 @@ function Crumb({ seen, expired }: { seen: Seen | null; expired: boolean }) {
 	);
 }
 
+const agrees = (act: Act) => act === 'approve' || act === 'apply';
+
 export function ProposalPage({ id }: { id: string }) {
 	const w = useWords();
 	const who = useStore(me)!, { view } = useStore(route), link = useStore(connection), wish = useStore(intent);
@@ -86,13 +88,14 @@ export function ProposalPage({ id }: { id: string }) {
 	const open = seen !== null && isOpen(seen.p.state) && !expired;
 	const blocked = seen && !isIntact(seen) ? w.act.mismatch : link === 'offline' ? w.errors.offline : expired ? w.meanwhile.expired : null;
 	const begin = (wanted: Act) => {
-		const votes = wanted === 'approve' || wanted === 'deny', agrees = wanted === 'approve' || wanted === 'apply';
-		if (!seen || !open || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees && folded > 0)) return;
+		const votes = wanted === 'approve' || wanted === 'deny';
+		if (!seen || !open || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees(wanted) && folded > 0)) return;
 		setAct(wanted);
 	};
-	useEffect(() => {
-		if (!open) setAct(null);
-	}, [open]);
+	const tooSoon = act !== null && (!open || (agrees(act) && folded > 0)); // a wish from the inbox comes before the card is drawn
+	useLayoutEffect(() => {
+		if (tooSoon) setAct(null);
+	}, [tooSoon]);
 	useEffect(() => {
 		if (!seen || wish?.id !== id) return;
 		intent.set(null);
@@ -126,7 +129,7 @@ export function ProposalPage({ id }: { id: string }) {
 					</div>
 					<Proof {...seen} />
 					<ActionBar p={seen.p} who={who} folded={folded} blocked={blocked} onAct={begin} onAgain={again} />
-					{act && <ActDialog act={act} p={seen.p} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
+					{act && !tooSoon && <ActDialog act={act} p={seen.p} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
 				</>
 			)}
 		</div>

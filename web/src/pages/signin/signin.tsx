@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { ask, sessionEnded, signIn } from '../../lib/api.ts';
 import { useStore } from '../../lib/store.ts';
@@ -30,7 +30,7 @@ function Form() {
 	const [working, setWorking] = useState(false);
 	const [error, setError] = useState<unknown>(null);
 	const email = useRef<HTMLInputElement>(null), password = useRef<HTMLInputElement>(null);
-	useEffect(() => email.current!.focus(), []);
+	useLayoutEffect(() => email.current!.focus(), []);
 	const submit = async (event: Event) => {
 		event.preventDefault();
 		setWorking(true);
