@@ -22,7 +22,9 @@ struct keys;
 struct live;
 struct oauth;
 struct oidc;
+struct outside;
 struct known;
+struct later;
 struct recall;
 struct registry;
 struct reservoir;
@@ -62,12 +64,14 @@ struct ctx {
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
 	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
-	struct known *known;	     /* callers whose rights have not changed (core/known); NULL: none */
-	struct recall *recall;	     /* callers of a moment ago (core/ident); NULL: none */
-	struct live *live;	     /* compiled rulesets (domain/flag); NULL: none */
-	struct reservoir *reservoir; /* samples of contexts (domain/flag); NULL: none */
-	str public_url;		     /* where people reach us, "https://host", or empty */
-	bool rights_held;	     /* the lock on rights is ours alone (op_need_rights) */
+	struct known *known;	       /* callers whose rights have not changed (core/known); NULL: none */
+	struct recall *recall;	       /* callers of a moment ago (core/ident); NULL: none */
+	struct live *live;	       /* compiled rulesets (domain/flag); NULL: none */
+	struct reservoir *reservoir;   /* samples of contexts (domain/flag); NULL: none */
+	const struct outside *outside; /* who does what is not ours to do (core/outside); NULL: nobody */
+	struct later *later;	       /* set by an operation: goes on after its transaction (core/outside) */
+	str public_url;		       /* where people reach us, "https://host", or empty */
+	bool rights_held;	       /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */

@@ -50,6 +50,14 @@ struct tool_result {
 	int64_t version;	   /* the resource's new version, 0: none */
 };
 
+/* Where a tool that is not ours lives, and what is known of it (PRODUCT section 5). */
+struct tool_outside {
+	str source_id, source; /* the upstream server or the connection, and its name */
+	str remote;	       /* what the tool is called there */
+	int64_t deadline_ms;   /* for an answer */
+	str options;	       /* JSON, of the provider: how it is previewed, probed, read before */
+};
+
 struct tool {
 	const char *name; /* "note.create" */
 	const char
@@ -77,6 +85,7 @@ struct tool {
 	const char *failure; /* what it means if it fails, for the card */
 	enum tool_contract contract;
 	enum tool_provider provider;
+	const struct tool_outside *outside; /* NULL: built in */
 	status (*run)(struct ctx *cx, const struct tool_call *call, struct tool_result *out);
 	/*
 	 * What else is to be known of a call before it is proposed, and takes too long for a transaction: runs

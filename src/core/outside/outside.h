@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * outside: what happens beyond our own database, as the kernel sees it (PRODUCT section 5).
+ *
+ *	claim (tx1: intent, fence, deadline) --> one send, by a provider --> outcome (tx2, where the fence matches)
+ *
+ * A provider (exec/: upstream MCP servers, webhooks) is one blocking function. It sends once, never again, and says
+ * what is known of it, never what is likely: "not sent" only where no byte can have left, "lost" wherever one may
+ * have. It runs on a thread of the executor, with a ctx of its own and no transaction open.
+ */
+#ifndef CORE_OUTSIDE_OUTSIDE_H
+#define CORE_OUTSIDE_OUTSIDE_H
+
+#include "base/ctx.h"
+#include "json/out.h"
+
+struct tool;
+
+enum outside_end {
+	OUTSIDE_LOST,	  /* a byte may have been sent, and no whole answer came: nobody knows */
+	OUTSIDE_NOT_SENT, /* certainly nothing was sent */
+	OUTSIDE_REFUSED,  /* it answered that it did not do it */
+	OUTSIDE_DONE,	  /* it answered that it did */
+	OUTSIDE_WAITING,  /* it took it, and will tell by a callback */
+};
+
+/* One thing to do. Text outlives the call. */
+struct outside_call {
+	const struct tool *tool; /* its `outside` says where */
+	str org_id;
+	str command_id;	 /* of this one call: the attempt's, or of a read the call's */
+	str proposal_id; /* empty: a read */
+	str input;	 /* canonical JSON: the stored payload */
+	str key;	 /* the idempotency key: the same whenever the same proposal is sent; empty: a read */
+	str approvals;	 /* JSON: who agreed, and when; empty: nobody had to */
+	str correlation_id; /* the request that led to it, for logs on both sides */
+	int64_t send_by_us,
+		deadline_us; /* clock_mono_us: send nothing after the first; an answer after the second is
+					    evidence only */
+};
+
+struct outside_answer {
+	enum outside_end end;
+	str result;	 /* as it came, JSON text; empty: none */
+	str why;	 /* where it is not done: a sentence for a person, no secrets */
+	int http_status; /* 0: none came */
+	int64_t sent;	 /* bytes of the request that may have left */
+};
+
+/* Fails only for want of memory, before anything was sent: then it is OUTSIDE_NOT_SENT. */
+typedef status
+outside_call_fn(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out);
+
+/* By enum tool_provider, in cx->outside; a provider without a function is not there. */
+struct outside_provider {
+	outside_call_fn *call;
+	void *arg;
+};
+struct outside {
+	struct outside_provider providers[3];
+};
+
+/*
+ * What goes on after an operation's transaction has committed, away from the workers, because it waits for somebody
+ * else: set in cx->later by `run`. fn writes the members of the answer, in place of what run wrote, and opens
+ * transactions of its own. It runs even if who asked has left. A face hands it to the executor (exec/pool), or, where
+ * it cannot, runs it itself at once.
+ */
+struct later {
+	status (*fn)(struct ctx *cx, void *arg, struct json_out *out);
+	void *arg;
+	str lane; /* whom it waits for (a source's id): calls of one lane never hold those of another up */
+};
+
+#endif

@@ -1,0 +1,57 @@
+-- min_compatible: 13
+-- Tools that are not ours: what others offer, and what an admin has said about it (PRODUCT section 5).
+
+-- What a credential is, under a key outside the database: boxed is keys_box(keys.seal), bound to organization and id.
+CREATE TABLE secret (
+	org_id TEXT NOT NULL REFERENCES org (org_id),
+	secret_id TEXT NOT NULL,
+	boxed TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	PRIMARY KEY (org_id, secret_id)
+);
+
+CREATE TABLE outside_tool (
+	org_id TEXT NOT NULL REFERENCES org (org_id),
+	name TEXT NOT NULL, -- mcp__files__write_file, webhook.sendInvoice
+	provider TEXT NOT NULL CHECK (provider IN ('mcp', 'webhook')),
+	source_id TEXT NOT NULL, -- the upstream's or the connection's
+	source TEXT NOT NULL, -- its name
+	remote TEXT NOT NULL, -- what the tool is called there
+	state TEXT NOT NULL CHECK (state IN ('quarantined', 'accepted', 'gone')), -- offered only when accepted
+	version BIGINT NOT NULL, -- one more each time an admin accepts another definition or says something else of it
+	title TEXT NOT NULL,
+	doc TEXT NOT NULL,
+	effect TEXT NOT NULL CHECK (effect IN ('read', 'mutate', 'destructive')),
+	category TEXT NOT NULL CHECK (category IN ('A', 'B', 'C')),
+	domain TEXT NOT NULL,
+	target TEXT NOT NULL,
+	in_schema TEXT NOT NULL,
+	out_schema TEXT NOT NULL,
+	rollback BIGINT NOT NULL CHECK (rollback IN (0, 1)),
+	financial BIGINT NOT NULL CHECK (financial IN (0, 1)),
+	personal_data BIGINT NOT NULL CHECK (personal_data IN (0, 1)),
+	phi BIGINT NOT NULL CHECK (phi IN (0, 1)),
+	failure TEXT NOT NULL,
+	contract TEXT NOT NULL CHECK (contract IN ('idempotent', 'keyed', 'probe', 'blind')),
+	deadline_ms BIGINT NOT NULL,
+	options TEXT NOT NULL, -- JSON, of the provider
+	definition TEXT NOT NULL, -- as it was accepted, canonical JSON; '' before
+	definition_hash TEXT NOT NULL,
+	seen TEXT NOT NULL, -- as it was last seen
+	seen_hash TEXT NOT NULL,
+	seen_at BIGINT NOT NULL,
+	PRIMARY KEY (org_id, name)
+);
+CREATE INDEX outside_tool_by_source ON outside_tool (org_id, source_id, name);
+
+-- What can be asked for is remembered with the rights of who asks, under the same epoch (0013).
+-- engine: sqlite
+CREATE TRIGGER rights_outside_tool_insert AFTER INSERT ON outside_tool
+BEGIN UPDATE rights_epoch SET epoch = random() WHERE org_id = NEW.org_id; END;
+CREATE TRIGGER rights_outside_tool_update AFTER UPDATE ON outside_tool
+BEGIN UPDATE rights_epoch SET epoch = random() WHERE org_id IN (OLD.org_id, NEW.org_id); END;
+CREATE TRIGGER rights_outside_tool_delete AFTER DELETE ON outside_tool
+BEGIN UPDATE rights_epoch SET epoch = random() WHERE org_id = OLD.org_id; END;
+
+-- engine: postgres
+CREATE TRIGGER rights_outside_tool AFTER INSERT OR UPDATE OR DELETE ON outside_tool FOR EACH ROW EXECUTE FUNCTION rights_change();
