@@ -19,6 +19,7 @@ struct db;
 struct event_hub;
 struct feed;
 struct keys;
+struct lanes;
 struct live;
 struct oauth;
 struct oidc;
@@ -50,6 +51,16 @@ struct answer_header {
 };
 #define CTX_HEADERS 8u
 
+/*
+ * A worker that will wait for somebody else lends its place: another takes the next request meanwhile. False: none is
+ * left to lend. After `lend` was true, `back`.
+ */
+struct ctx_place {
+	bool (*lend)(void *arg);
+	void (*back)(void *arg);
+	void *arg;
+};
+
 struct ctx {
 	struct arena *arena;
 	struct db *db;	 /* NULL where there is none (command line, most unit tests) */
@@ -69,9 +80,12 @@ struct ctx {
 	struct live *live;	       /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;   /* samples of contexts (domain/flag); NULL: none */
 	const struct outside *outside; /* who does what is not ours to do (core/outside); NULL: nobody */
+	struct lanes *lanes;	       /* the ways to other systems (core/outside); NULL: none */
 	struct later *later;	       /* set by an operation: goes on after its transaction (core/outside) */
-	str public_url;		       /* where people reach us, "https://host", or empty */
-	bool rights_held;	       /* the lock on rights is ours alone (op_need_rights) */
+	const struct ctx_place
+		*place;	  /* the worker's that runs this, to be lent while it waits; NULL: none */
+	str public_url;	  /* where people reach us, "https://host", or empty */
+	bool rights_held; /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */

@@ -6,7 +6,8 @@
  *
  * A provider (exec/: upstream MCP servers, webhooks) is one blocking function. It sends once, never again, and says
  * what is known of it, never what is likely: "not sent" only where no byte can have left, "lost" wherever one may
- * have. It runs on a thread of the executor, with a ctx of its own and no transaction open.
+ * have. It runs on the worker that has the
+ * request, outside of any transaction, in a lane (lane.h): so who is slow holds up nobody else.
  */
 #ifndef CORE_OUTSIDE_OUTSIDE_H
 #define CORE_OUTSIDE_OUTSIDE_H
@@ -61,15 +62,13 @@ struct outside {
 };
 
 /*
- * What goes on after an operation's transaction has committed, away from the workers, because it waits for somebody
- * else: set in cx->later by `run`. fn writes the members of the answer, in place of what run wrote, and opens
- * transactions of its own. It runs even if who asked has left. A face hands it to the executor (exec/pool), or, where
- * it cannot, runs it itself at once.
+ * What goes on after an operation's transaction has committed, because it waits for somebody else: set in cx->later by
+ * `run`, done by op_run on the same thread. fn writes the members of the answer, in place of what run wrote, and opens
+ * transactions of its own; what it knows of the caller it takes from arg. It runs even if who asked has left.
  */
 struct later {
 	status (*fn)(struct ctx *cx, void *arg, struct json_out *out);
 	void *arg;
-	str lane; /* whom it waits for (a source's id): calls of one lane never hold those of another up */
 };
 
 #endif

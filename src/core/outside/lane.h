@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lane: the way to one other system (an upstream server, a connection), so that who is slow or broken holds up
+ * nobody else.
+ *
+ *	lane_enter --> [the worker's place is lent: another takes the next request] --> lane_leave
+ *
+ * At most LIMIT_LANE_CALLS are in a lane at once, and some more wait for a place; who comes then is refused at once.
+ * The breaker: after LIMIT_LANE_FAILURES in a row that did not answer, a lane is open (refuses at once) for
+ * LIMIT_LANE_REST_US, then lets one through to try; its answer closes it. Per process: what it protects is this
+ * process's threads. Any thread.
+ */
+#ifndef CORE_OUTSIDE_LANE_H
+#define CORE_OUTSIDE_LANE_H
+
+#include "base/ctx.h"
+
+struct lanes;
+struct lanes *lanes_new(void);
+void lanes_free(struct lanes *l); /* NULL is fine; nobody is in one */
+
+/*
+ * Outside of any transaction. E_BUSY  too many already wait for it; E_UNAVAILABLE  it has not answered for a while: not
+ * asked (nothing was sent in either case)
+ */
+status lane_enter(struct ctx *cx, str lane) MUST_USE;
+void lane_leave(struct ctx *cx, str lane, bool answered);
+
+/* For people: "closed" (all is well), "open", "trying"; and how many are in it. */
+struct lane_state {
+	const char *breaker;
+	int64_t calls, failures; /* now; in a row */
+};
+struct lane_state lane_look(struct ctx *cx, str lane);
+
+#endif
