@@ -317,34 +317,6 @@ test('AP-6 the card has its order, and the agent\'s words are last, quoted and m
 	await deny(p);
 });
 
-const tricks = ['pay\u202Egnp.exe', 'zero\u200Bwidth', 'tag\u{E0041}s', 'p\u0430ypal.com', '\u001b[31mred', '<img src=x onerror="window.pwned=1">', '<script>window.pwned=1</script>', '[click](javascript:window.pwned=1)', '=HYPERLINK("http://evil")', '\u2066iso\u2069', 'soft\u00ADhyphen', `${' '.repeat(300)}far away`, '\uFEFFbom', 'line\u2028separator', '{{7*7}}${7*7}', '"><svg onload=window.pwned=1>'];
-
-test('AP-7 what could deceive is shown, flagged and never executed, in every field an agent has', async () => {
-	const made = [];
-	for (const trick of tricks) made.push(await w.propose({ input: { title: trick.trim().slice(0, 100) || 'x', text: trick }, intent: { summary: trick, reasoning: trick } }));
-	const page = await desk.desk(ana);
-	const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
-	await row(page, made.at(-1)).waitFor();
-	for (const p of [...made].reverse()) { // newest first, as the inbox has them
-		if (p === made.at(-1)) await row(page, p).click();
-		else await page.keyboard.press('j');
-		await until(() => page.url().endsWith(p.proposalId), 'the next proposal');
-		await card(page).waitFor();
-		const shown = await page.evaluate(() => ({ text: document.body.textContent + [...document.querySelectorAll('[title],[aria-label]')].map((e) => (e.title ?? '') + (e.ariaLabel ?? '')).join(''), pwned: window.pwned, foreign: document.querySelectorAll('.detail img, .detail script, .detail a[href^=javascript], .detail svg[onload]').length }));
-		assert.deepEqual([shown.pwned, shown.foreign], [undefined, 0], p.summary);
-		assert.doesNotMatch(shown.text, unseen, p.summary);
-		assert.ok(await card(page).getByText('Countersign\'s own notebook').isVisible());
-	}
-	await page.goto(desk.url + at(made[0]));
-	await card(page).locator('.hidden-char').getByText('\\u{202E}').first().waitFor();
-	await card(page).getByText('change the reading order').first().waitFor();
-	await page.locator('.crumb').getByText('high risk').waitFor();
-	await picture(page, 'proposal-deceptive-light');
-	await accessible(page, 'a deceptive card');
-	await done(page);
-	for (const p of made) await deny(p);
-});
-
 test('AP-6 nobody approves what is folded, and what destroys is typed first', async () => {
 	const long = await w.propose({ input: { title: 'Long', text: Array.from({ length: 80 }, (_, i) => `line ${i}`).join('\n') } });
 	const page = await opened(long);

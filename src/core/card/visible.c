@@ -74,6 +74,8 @@ script(uint32_t c)
 		return 4;
 	if ((c >= 0xff21 && c <= 0xff3a) || (c >= 0xff41 && c <= 0xff5a) || (c >= 0x1d400 && c <= 0x1d7ff))
 		return IMITATION;
+	if ((c >= 0x250 && c <= 0x2af) || (c >= 0x1d00 && c <= 0x1dbf)) /* phonetic */
+		return 64;
 	if (c >= 0x530 && c <= 0x58f) /* Armenian */
 		return 16;
 	if ((c >= 0x13a0 && c <= 0x13ff) || (c >= 0xab70 && c <= 0xabbf)) /* Cherokee */
@@ -81,13 +83,22 @@ script(uint32_t c)
 	return 0;
 }
 
-/* What a word may have inside without ending: digits, joints, and marks that sit on a letter. */
+/* Taken for the dot, slash or colon of an address: they move its end. */
+static bool
+imitates(uint32_t c)
+{
+	return c == 0x2024 || c == 0x2044 || c == 0x2215 || c == 0x29f8 || c == 0xa789 || c == 0xfe52;
+}
+
+/* What a word may have inside without ending: digits, joints, marks that sit on a letter, and what holds the parts
+ * of an address together: a name all in one script is another's when its end is in ours. */
 static bool
 joins(uint32_t c)
 {
-	return (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '\'' || c == 0x2019 ||
-	       (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) || (c >= 0x1ab0 && c <= 0x1aff) ||
-	       (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) || (c >= 0xfe20 && c <= 0xfe2f);
+	return (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '@' || c == '\'' ||
+	       c == 0x2019 || (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) ||
+	       (c >= 0x1ab0 && c <= 0x1aff) || (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) ||
+	       (c >= 0xfe20 && c <= 0xfe2f);
 }
 
 /* The character at p (valid UTF-8 of n bytes). */
@@ -110,13 +121,13 @@ struct reading {
 static void
 watch(struct reading *r, uint32_t c)
 {
-	unsigned s = script(c);
+	unsigned s = script(c), before = r->scripts;
 
 	if (s)
 		r->scripts |= s;
 	else if (!joins(c) && !hides(c))
 		r->scripts = 0;
-	if ((r->scripts & (r->scripts - 1)) || s == IMITATION)
+	if ((r->scripts & (r->scripts - 1)) || s == IMITATION || (imitates(c) && before))
 		r->found |= VISIBLE_MIXED;
 	if (c == '\n') {
 		r->blank_lines++;

@@ -3,9 +3,9 @@
  * visible: text as a person will really see it (AP-7).
  *
  * Characters that hide, reorder or imitate (control, bidi, zero-width, tag, variation selectors, private use,
- * line and paragraph separators) become visible as \u{202E}; they are never dropped. A word
- * that mixes look-alike scripts (Latin with Cyrillic or Greek), many blank lines or an endless line stay as
- * they are but are reported. Pure.
+ * line and paragraph separators) become visible as \u{202E}; they are never dropped. A word or an address that
+ * mixes look-alike scripts (Latin with Cyrillic or Greek), many blank lines or an endless line stay as they are
+ * but are reported. Pure.
  */
 #ifndef CORE_CARD_VISIBLE_H
 #define CORE_CARD_VISIBLE_H

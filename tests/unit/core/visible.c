@@ -80,6 +80,12 @@ a_word_in_two_scripts_is_reported(void **state)
 	assert_shown(
 		"\U0001d41a\U0001d41d", "\U0001d41a\U0001d41d", VISIBLE_MIXED); /* all of it mathematical */
 	assert_shown("\u0570ello", "\u0570ello", VISIBLE_MIXED);		/* Armenian */
+	assert_shown("\u0261oogle", "\u0261oogle", VISIBLE_MIXED);		/* phonetic */
+	assert_shown(
+		"\u0441\u0441.com", "\u0441\u0441.com", VISIBLE_MIXED); /* nor a dot: the end is in ours */
+	assert_shown("a@\u0441\u0441", "a@\u0441\u0441", VISIBLE_MIXED);
+	assert_shown("good\u2044evil", "good\u2044evil", VISIBLE_MIXED); /* no slash of an address */
+	assert_shown("1\u20442 \u0434\u0430. No", "1\u20442 \u0434\u0430. No", 0);
 	assert_shown("pa\u200b\u0443", "pa\\u{200B}\u0443", VISIBLE_MIXED | VISIBLE_ZERO_WIDTH);
 }
 

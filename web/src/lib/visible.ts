@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text as a person will really see it (AP-7). The server has done this to every card; names, reasons and the raw
 // payload go through here. Characters that hide, reorder or imitate are shown by number and never dropped.
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\u034F\u115F\u1160\u17B4\u17B5\u2028\u2029\u2800\u3164\uFFA0\uFE00-\uFE0F\u{E0100}-\u{E01EF}]/gu;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\uFFFC]/gu;
 
 export function visible(text: string, lines = true): string {
 	return text.replace(HIDDEN, (c) => (lines && (c === '\n' || c === '\t') ? c : `\\u{${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}}`));
