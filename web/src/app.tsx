@@ -4,19 +4,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { me, signOut, whoAmI, type Me } from './lib/api.ts';
-import { connection } from './lib/live.ts';
+import { connection, onNews } from './lib/live.ts';
 import { loadPeople } from './lib/people.ts';
-import { follow, go, inboxPath, proposalPath, route } from './lib/route.ts';
+import { follow, go, inboxPath, pagePath, proposalPath, route } from './lib/route.ts';
 import { useStore } from './lib/store.ts';
 import { tick } from './lib/time.ts';
 import { visible } from './lib/visible.ts';
 import { Inbox } from './pages/inbox/inbox.tsx';
-import { list, select } from './pages/inbox/list.ts';
+import { hear, list, reload, select } from './pages/inbox/list.ts';
+import { pages } from './pages/pages.ts';
 import { ProposalPage } from './pages/proposal/proposal.tsx';
 import { SignIn } from './pages/signin/signin.tsx';
 import { Help } from './ui/help.tsx';
+import { Later } from './ui/later.tsx';
 import { useKeys } from './ui/keys.ts';
 import { Failure, Notice, say, Toast } from './ui/notice.tsx';
+import { Navigation } from './ui/navigation.tsx';
 import { Palette, type Command } from './ui/palette.tsx';
 import { Preferences } from './ui/preferences.tsx';
 import { Sign } from './ui/sign.tsx';
@@ -30,7 +33,7 @@ function Link() {
 	return <span class={`link link-${state}`} role="status"><span class="link-dot" aria-hidden="true" />{w.shell.connection[state]}</span>;
 }
 
-function Bar({ who, onPalette, onHelp }: { who: Me; onPalette: () => void; onHelp: () => void }) {
+function Bar({ who, waiting, onPalette, onHelp }: { who: Me; waiting: string; onPalette: () => void; onHelp: () => void }) {
 	const w = useWords();
 	const menu = useRef<HTMLDetailsElement>(null);
 	const shut = () => {
@@ -47,6 +50,7 @@ function Bar({ who, onPalette, onHelp }: { who: Me; onPalette: () => void; onHel
 			<a class="skip" href="#main">{w.skip}</a>
 			<a class="home" href="/" onClick={follow} aria-label="Countersign"><Sign /><span>Countersign</span></a>
 			<span class="org clip">{visible(who.orgSlug, false)}</span>
+			<Navigation waiting={waiting} />
 			<Link />
 			<button type="button" class="palette-button" onClick={onPalette}><span>{w.shell.palette}</span> <kbd>Ctrl K</kbd></button>
 			<details class="menu" ref={menu} onKeyDown={(event) => event.key === 'Escape' && shut()}>
@@ -67,6 +71,7 @@ function useCommands(onHelp: () => void): Command[] {
 	const { rows } = useStore(list), { view } = useStore(route);
 	return [
 		...(['pending', 'approved', 'all'] as const).map((one): Command => ({ id: `view-${one}`, name: `${w.inbox.title}: ${w.inbox.views[one]}`, run: () => go(inboxPath(one)) })),
+		...pages.filter(({ bar }) => bar).map(({ name }): Command => ({ id: `page-${name}`, name: w.pages[name], run: () => go(pagePath(name)) })),
 		{ id: 'help', name: w.shell.help, hint: '?', run: onHelp },
 		...themes.map((one): Command => ({ id: `theme-${one}`, name: `${w.shell.theme}: ${w.shell.themes[one]}`, run: () => theme.set(one) })),
 		...(Object.keys(languages) as Language[]).map((one): Command => ({ id: `language-${one}`, name: `${w.language}: ${languages[one]}`, run: () => language.set(one) })),
@@ -75,12 +80,22 @@ function useCommands(onHelp: () => void): Command[] {
 	];
 }
 
-/** "(3) Inbox · Countersign": how many wait, whatever is open. */
-function useTitle(): void {
+/** How many wait, as text; "" where it is not known, or none. */
+function useWaiting(): string {
 	const w = useWords();
-	const now = useStore(list), clock = useStore(tick);
-	const waiting = now.view === 'pending' && now.state === 'ready' ? select(now, { text: '', risk: '', sort: 'newest' }, clock).length : 0;
-	const title = `${waiting > 0 ? `(${w.inbox.count(waiting, now.next !== null)}) ` : ''}${w.inbox.title} · Countersign`;
+	const now = useStore(list), clock = useStore(tick), { view } = useStore(route);
+	useEffect(() => void reload(view), [view]);
+	useEffect(() => onNews(hear), []);
+	if (now.view !== 'pending' || now.state !== 'ready') return '';
+	const waiting = select(now, { text: '', risk: '', sort: 'newest' }, clock).length;
+	return waiting > 0 ? w.inbox.count(waiting, now.next !== null) : '';
+}
+
+/** "(3) Inbox · Countersign": how many wait, whatever is open. */
+function useTitle(waiting: string): void {
+	const w = useWords();
+	const { page } = useStore(route);
+	const title = `${waiting && `(${waiting}) `}${w.pages[page ?? 'inbox']} · Countersign`;
 	useEffect(() => {
 		document.title = title;
 	}, [title]);
@@ -99,16 +114,28 @@ function Pick() {
 	);
 }
 
-function Pages() {
+const Nowhere = () => {
 	const w = useWords();
+	return <main id="main" class="pad"><h2>{w.notFound}</h2><p><a href="/" onClick={follow}>{w.toInbox}</a></p></main>;
+};
+
+function Pages() {
 	const at = useStore(route);
-	if (!at.known) return <main id="main" class="pad"><h1>{w.notFound}</h1><p><a href="/" onClick={follow}>{w.toInbox}</a></p></main>;
-	return (
-		<main id="main" class={`pages ${at.proposal ? 'has-proposal' : ''}`}>
-			<Inbox />
-			<div class="detail">{at.proposal ? <ProposalPage key={at.proposal} id={at.proposal} /> : <Pick />}</div>
-		</main>
-	);
+	const last = useRef(at.page);
+	useEffect(() => { // whoever reads by ear hears where they are now
+		if (last.current !== at.page) document.getElementById('main')?.focus({ preventScroll: true });
+		last.current = at.page;
+	}, [at.page]);
+	if (at.page === 'inbox') {
+		return (
+			<main id="main" tabIndex={-1} class={`pages ${at.proposal ? 'has-proposal' : ''}`}>
+				<Inbox />
+				<div class="detail">{at.proposal ? <ProposalPage key={at.proposal} id={at.proposal} /> : <Pick />}</div>
+			</main>
+		);
+	}
+	const page = pages.find(({ name }) => name === at.page);
+	return page ? <main id="main" tabIndex={-1} class="page" key={page.name}><Later page={page} path={at.path} /></main> : <Nowhere />;
 }
 
 function Shell({ who }: { who: Me }) {
@@ -116,7 +143,8 @@ function Shell({ who }: { who: Me }) {
 	const link = useStore(connection);
 	const [open, setOpen] = useState<'palette' | 'help' | null>(null);
 	const commands = useCommands(() => setOpen('help'));
-	useTitle();
+	const waiting = useWaiting();
+	useTitle(waiting);
 	useEffect(() => void loadPeople(), [who.id]);
 	useKeys((event) => {
 		if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) return setOpen('palette'), true;
@@ -125,7 +153,7 @@ function Shell({ who }: { who: Me }) {
 	});
 	return (
 		<>
-			<Bar who={who} onPalette={() => setOpen('palette')} onHelp={() => setOpen('help')} />
+			<Bar who={who} waiting={waiting} onPalette={() => setOpen('palette')} onHelp={() => setOpen('help')} />
 			{link === 'offline' && <Notice tone="bad"><p>{w.shell.offline}</p></Notice>}
 			<Pages />
 			{open === 'palette' && <Palette commands={commands} onClose={() => setOpen(null)} />}

@@ -5,6 +5,7 @@ import './style/base.css';
 import './style/shell.css';
 import './style/inbox.css';
 import './style/proposal.css';
+import './style/pages.css';
 import { App } from './app.tsx';
 import { keepLive } from './lib/live.ts';
 

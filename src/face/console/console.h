@@ -3,6 +3,7 @@
  * console: the pages of web/, which the build has put into the program (tools/console).
  *
  *	/  /proposals/{id}	the index, which is the same for every page: a script asks the API
+ *	/agents  /agents/{*}	and so on, for each name of CONSOLE_PAGES
  *	/console/{*}		scripts and styles; their names change with their content
  *
  * A build without it (-Dconsole=false) has no files, and shows one plain page instead.
@@ -12,7 +13,11 @@
 
 #include "http/http.h"
 
-#define CONSOLE_ROUTES 3u
+/* web/src/lib/route.ts knows the same */
+#define CONSOLE_PAGES(X) X(agents) X(audit) X(flags) X(overview) X(settings) X(start)
+
+#define CONSOLE_ONE(name) +1u
+#define CONSOLE_ROUTES	  (3u + 2u * (0u CONSOLE_PAGES(CONSOLE_ONE)))
 
 /* Made by the build; the one with the path "" is the index. */
 extern const struct http_file console_files[];

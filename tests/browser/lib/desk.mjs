@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 
 import { ok, World } from '../../api/lib/flow.mjs';
-import { onPostgres, root, startServer } from '../../api/lib/server.mjs';
+import { onPostgres, root, startServer, until } from '../../api/lib/server.mjs';
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
 if (!existsSync(program)) throw new Error(`${program} does not exist; tools/install browser, or say where it is with CHROMIUM`);
@@ -65,7 +65,7 @@ export class Desk {
 		await page.locator('input[type=email]').fill(who.email);
 		await page.locator('input[type=password]').fill(who.password);
 		await page.locator('button[type=submit]').click();
-		await page.locator('#inbox-title').waitFor({ state: 'attached' });
+		await page.locator('#inbox-title, .page').waitFor({ state: 'attached' });
 	}
 
 	/** A signed-in browser at a page. */
@@ -115,4 +115,19 @@ export async function picture(page, name) {
 	await mkdir(pictures, { recursive: true });
 	await still(page);
 	await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+}
+
+export const button = (page, name) => page.getByRole('button', { name, exact: true });
+/** A button that a person can press, or not: the page may need a moment to draw what has changed. */
+export const usable = (of, wanted = true) => until(async () => (await of.isEnabled()) === wanted, wanted ? 'a button to press' : 'a button that cannot be pressed');
+export const gone = (of) => of.waitFor({ state: 'detached' });
+/** Nothing went wrong in the page, and it is closed. */
+export async function done(page) {
+	assert.deepEqual(page.wrong, []);
+	await page.context().close();
+}
+/** A page looked at by axe and, as a picture, by people. */
+export async function seen(page, name) {
+	await picture(page, name);
+	await accessible(page, name);
 }

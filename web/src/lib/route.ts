@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where we are: the inbox (/) or a proposal (/proposals/ID). The inbox's view is in the query.
+// Where we are: the inbox (/), a proposal (/proposals/ID), or another page (/agents/...). The inbox's view is in the query.
 import { store } from './store.ts';
 
 export type View = 'pending' | 'approved' | 'all';
+/** The server answers these, too (CONSOLE_PAGES in face/console/console.h). */
+export const PAGES = ['agents', 'flags', 'audit', 'overview', 'settings', 'start'] as const;
+export type PageName = (typeof PAGES)[number];
+
 export interface Route {
+	page: PageName | 'inbox' | null; // null: there is no such page
+	path: readonly string[]; // what follows the page's name
 	proposal: string | null;
 	view: View;
-	known: boolean;
 }
 
 function read(): Route {
-	const found = /^\/proposals\/([^/]+)$/.exec(location.pathname);
+	const [first = '', ...path] = location.pathname.slice(1).split('/').map(decodeURIComponent);
+	const proposal = first === 'proposals' && path.length === 1 ? path[0]! : null;
 	const view = new URLSearchParams(location.search).get('view');
+	const inbox = location.pathname === '/' || proposal !== null;
 	return {
-		proposal: found ? decodeURIComponent(found[1]!) : null,
-		view: view === 'approved' || view === 'all' ? view : 'pending',
-		known: location.pathname === '/' || found !== null,
+		page: inbox ? 'inbox' : (PAGES.find((one) => one === first) ?? null),
+		path: path.filter((one) => one !== ''),
+		proposal,
+		view: inbox && (view === 'approved' || view === 'all') ? view : 'pending',
 	};
 }
 
@@ -25,6 +33,8 @@ window.addEventListener('popstate', () => route.set(read()));
 const query = (view: View): string => (view === 'pending' ? '' : `?view=${view}`);
 export const inboxPath = (view: View): string => `/${query(view)}`;
 export const proposalPath = (id: string, view: View): string => `/proposals/${encodeURIComponent(id)}${query(view)}`;
+
+export const pagePath = (page: PageName | 'inbox', ...path: string[]): string => (page === 'inbox' ? '/' : `/${[page, ...path.map(encodeURIComponent)].join('/')}`);
 
 export function go(path: string, replace = false): void {
 	if (path === location.pathname + location.search) return;

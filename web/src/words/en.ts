@@ -40,6 +40,9 @@ export const en = {
 		help: 'Keys',
 	},
 
+	pages: { inbox: 'Inbox', agents: 'Agents', flags: 'Flags', audit: 'Audit', overview: 'Overview', settings: 'Settings', start: 'First steps' },
+	navigation: 'Pages',
+
 	palette: { hint: 'Type a command, or words of a proposal', none: 'Nothing fits.' },
 
 	keys: {
@@ -213,6 +216,22 @@ export const en = {
 		bad_answer: 'The answer could not be read. A proxy may be in the way.',
 		code: 'Code',
 		request: 'Request',
+	},
+
+	agents: {
+		lead: 'Programs that act for people. Each sees only what its token allows, and asks before it does what you have not allowed.',
+		create: 'New agent',
+		createTitle: 'Create an agent',
+		name: 'Name',
+		nameHint: 'What people will read on its proposals, such as “Release bot”.',
+		domain: 'Works in',
+		domains: { 'chat': 'Chat', 'sales': 'Sales', 'accounting': 'Accounting', 'marketing': 'Marketing', 'project-management': 'Project management', 'operations': 'Operations' } as Record<string, string>,
+		created: 'Created',
+		disabled: 'shut out',
+		active: 'active',
+		state: 'State',
+		none: 'There are no agents yet',
+		noneText: 'Create one, give it a token, and paste one line into your MCP client.',
 	},
 
 	/** The server's fixed sentences: risk reasons, reasons to ask, warnings. */

@@ -39,6 +39,9 @@ export const es: Words = {
 		help: 'Teclas',
 	},
 
+	pages: { inbox: 'Bandeja', agents: 'Agentes', flags: 'Banderas', audit: 'Auditoría', overview: 'Resumen', settings: 'Ajustes', start: 'Primeros pasos' },
+	navigation: 'Páginas',
+
 	palette: { hint: 'Escribe un comando o palabras de una propuesta', none: 'Nada coincide.' },
 
 	keys: {
@@ -212,6 +215,22 @@ export const es: Words = {
 		bad_answer: 'No se pudo leer la respuesta. Puede que haya un proxy en medio.',
 		code: 'Código',
 		request: 'Petición',
+	},
+
+	agents: {
+		lead: 'Programas que actúan en nombre de personas. Cada uno ve solo lo que su token permite, y pregunta antes de hacer lo que no has permitido.',
+		create: 'Nuevo agente',
+		createTitle: 'Crear un agente',
+		name: 'Nombre',
+		nameHint: 'Lo que se leerá en sus propuestas, por ejemplo «Bot de versiones».',
+		domain: 'Trabaja en',
+		domains: { 'chat': 'Chat', 'sales': 'Ventas', 'accounting': 'Contabilidad', 'marketing': 'Marketing', 'project-management': 'Gestión de proyectos', 'operations': 'Operaciones' },
+		created: 'Creado',
+		disabled: 'excluido',
+		active: 'activo',
+		state: 'Estado',
+		none: 'Aún no hay agentes',
+		noneText: 'Crea uno, dale un token y pega una línea en tu cliente MCP.',
 	},
 
 	sentences: {

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing to do: a good moment to say how something comes here.
-import { useState } from 'preact/hooks';
-
 import type { View } from '../../lib/route.ts';
+import { Copy } from '../../ui/copy.tsx';
 import { useWords } from '../../words/words.ts';
-
-function Copy({ text }: { text: string }) {
-	const w = useWords();
-	const [done, setDone] = useState(false);
-	const copy = () => navigator.clipboard.writeText(text).then(() => setDone(true), () => {});
-	return <button type="button" onClick={copy}>{done ? w.copied : w.copy}</button>;
-}
 
 export function Empty({ view }: { view: View }) {
 	const w = useWords();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
-import { onNews } from '../../lib/live.ts';
 import { isOpen, type Risk } from '../../lib/model.ts';
 import { follow, go, inboxPath, proposalPath, route, type View } from '../../lib/route.ts';
 import { store, useStore } from '../../lib/store.ts';
@@ -11,7 +10,7 @@ import { Failure } from '../../ui/notice.tsx';
 import { useWords } from '../../words/words.ts';
 import { DenyMany } from './denymany.tsx';
 import { Empty } from './empty.tsx';
-import { hear, list, more, reload, select, sorts, type Filter, type Sort } from './list.ts';
+import { list, more, reload, select, sorts, type Filter, type Sort } from './list.ts';
 import { Rows } from './rows.tsx';
 
 const ALL: Filter = { text: '', risk: '', sort: 'newest' };
@@ -72,11 +71,7 @@ export function Inbox() {
 	const [filter, setFilter] = useState(ALL);
 	const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
 	const [denying, setDenying] = useState(false);
-	useEffect(() => {
-		setSelected(new Set());
-		void reload(view);
-	}, [view]);
-	useEffect(() => onNews(hear), []);
+	useEffect(() => setSelected(new Set()), [view]);
 	const rows = select(now, filter, clock);
 	const chosen = rows.filter((row) => selected.has(row.proposalId) && isOpen(row.status));
 	const { current, move } = useCursor(rows.map((row) => row.proposalId), view, proposal);
