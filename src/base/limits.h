@@ -55,6 +55,8 @@
 #define LIMIT_CLIENT_CONNECT_MS 5000
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
 #define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
+#define LIMIT_SAFE_BYTES                                                                                     \
+	(16u * KIB) /* a stored secret of another system: the largest is such a token, or a private key */
 
 /* --- MCP over standard input and output --- */
 #define LIMIT_BRIDGE_LETTERS	 128u		   /* messages under way: more than a client has questions */

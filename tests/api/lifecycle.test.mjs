@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting and stopping: what is in the way is said in one sentence, and what was accepted is finished.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -229,4 +229,23 @@ test('a limit of open files that is too low for its settings is in the log', asy
 	const { code, stderr } = await run(['serve', '--listen', '192.0.2.1:0', '--data', dir], { first: 'ulimit -n 256' });
 	assert.equal(code, 1);
 	assert.match(stderr, /event=server\.file_limit limit=256 needed=\d+/);
+});
+
+test('its memory is nobody else\'s: no core file, and no other process of the same user looks into it', async (t) => {
+	const dir = await temporaryDirectory(t);
+	const asRoot = process.getuid() === 0; // root looks anywhere: then it runs as nobody
+	if (asRoot) await chown(dir, 65534, 65534);
+	const child = spawn(program, ['serve', '--listen', '127.0.0.1:0', '--data', path.join(dir, 'data')], {
+		env: { PATH: process.env.PATH },
+		stdio: ['ignore', 'pipe', 'ignore'],
+		...(asRoot ? { uid: 65534, gid: 65534 } : {}),
+	});
+	t.after(() => child.kill('SIGKILL'));
+	let said = '';
+	child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
+	await until(() => said.includes('Countersign is ready'), 'the ready line');
+	assert.match(await readFile(`/proc/${child.pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m);
+	assert.equal((await stat(`/proc/${child.pid}/environ`)).uid, 0); // what cannot be dumped belongs to root
+	child.kill('SIGTERM');
+	await once(child, 'exit');
 });

@@ -5,7 +5,7 @@
 CREATE TABLE secret (
 	org_id TEXT NOT NULL REFERENCES org (org_id),
 	secret_id TEXT NOT NULL,
-	boxed TEXT NOT NULL,
+	boxed BYTEA NOT NULL,
 	created_at BIGINT NOT NULL,
 	PRIMARY KEY (org_id, secret_id)
 );
