@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "http/client/guard.h"
 #include "http/client/transfer.h"
 
 #include <sys/socket.h>
@@ -145,10 +144,25 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 static curl_socket_t
 open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
-	(void)arg;
+	const struct http_client_request *r = arg;
+
 	(void)purpose;
-	return http_guard_public(&to->addr) ? socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol)
-					    : CURL_SOCKET_BAD;
+	return http_guard_public(&to->addr) || http_net_has(r->allow, r->allow_count, &to->addr)
+		       ? socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol)
+		       : CURL_SOCKET_BAD;
+}
+
+static void
+set_guard(struct ctx *cx, CURL *curl, const struct http_client_request *r)
+{
+	struct http_client_request *kept;
+
+	if (!r->public_only)
+		return;
+	kept = ARENA_NEW(cx->arena, struct http_client_request);
+	*kept = *r;
+	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+	SET(curl, CURLOPT_OPENSOCKETDATA, kept);
 }
 
 status
@@ -158,8 +172,7 @@ transfer_set_up(struct ctx *cx, CURL *curl, const struct http_client_request *r,
 	set_rules(curl);
 	set_request(cx, curl, r);
 	set_headers(cx, curl, r, headers);
-	if (r->public_only)
-		SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+	set_guard(cx, curl, r);
 	return OK;
 }
 

@@ -11,6 +11,7 @@
 #define HTTP_CLIENT_H
 
 #include "base/ctx.h"
+#include "http/client/guard.h"
 
 /* A header of the caller's own: no character in it that could end its line. */
 struct http_client_field {
@@ -31,6 +32,10 @@ struct http_client_request {
 	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
 	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */
 	bool public_only; /* a stranger chose the URL: it must lead to a public address (http/client/guard) */
+	const struct http_net *allow; /* ... or into one of these networks */
+	size_t allow_count;
+	bool keep; /* http/client/many only: over a connection that is open already, if there is one; then it may be
+		    * sent a second time, unseen, where that one turns out to be dead */
 };
 
 struct http_client_answer {

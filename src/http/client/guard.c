@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/client/guard.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdint.h>
-#include <string.h>
 
 /* IANA's registry of special-purpose addresses: what is not to be reached globally, or is no one machine. */
 static const struct {
@@ -51,10 +50,11 @@ first32(const uint8_t *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
 static bool
 is_public6(const uint8_t *a)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	uint32_t head = first32(a);
 
 	if (memcmp(a, mapped, sizeof(mapped)) == 0)
@@ -79,5 +79,73 @@ http_guard_public(const struct sockaddr *address)
 		memcpy(&v6, address, sizeof(v6));
 		return is_public6(v6.sin6_addr.s6_addr);
 	}
+	return false;
+}
+
+/* --- networks that somebody has named --- */
+
+/* Has a the first bits of b? */
+static bool
+agrees(const uint8_t *a, const uint8_t *b, int bits)
+{
+	size_t whole = (size_t)bits / 8;
+	int rest = bits % 8;
+
+	return memcmp(a, b, whole) == 0 && (!rest || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+}
+
+static bool
+is_first(const struct http_net *n)
+{
+	for (int i = n->bits; i < (n->family == AF_INET ? 32 : 128); i++)
+		if (n->bytes[i / 8] >> (7 - i % 8) & 1)
+			return false;
+	return true;
+}
+
+bool
+http_net_read(str text, struct http_net *out)
+{
+	struct http_net n = { .family = str_find(text, ':') < text.len ? AF_INET6 : AF_INET };
+	str address = text, mask = { 0 };
+	int64_t bits = n.family == AF_INET ? 32 : 128, most = bits;
+	char room[INET6_ADDRSTRLEN];
+
+	if (str_cut(text, '/', &address, &mask) && (!str_to_int(mask, &bits) || bits < 0 || bits > most))
+		return false;
+	if (!address.len || address.len >= sizeof(room) || str_find(address, '\0') < address.len)
+		return false;
+	memcpy(room, address.ptr, address.len);
+	room[address.len] = '\0';
+	n.bits = (int)bits;
+	if (inet_pton(n.family, room, n.bytes) != 1 || !is_first(&n))
+		return false;
+	*out = n;
+	return true;
+}
+
+bool
+http_net_has(const struct http_net *nets, size_t count, const struct sockaddr *address)
+{
+	struct http_net a = { .family = address->sa_family };
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+
+	if (a.family == AF_INET) {
+		memcpy(&v4, address, sizeof(v4));
+		memcpy(a.bytes, &v4.sin_addr, 4);
+	} else if (a.family == AF_INET6) {
+		memcpy(&v6, address, sizeof(v6));
+		memcpy(a.bytes, &v6.sin6_addr, 16);
+		if (memcmp(a.bytes, mapped, sizeof(mapped)) == 0) {
+			a.family = AF_INET;
+			memcpy(a.bytes, v6.sin6_addr.s6_addr + 12, 4);
+		}
+	} else {
+		return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (nets[i].family == a.family && agrees(a.bytes, nets[i].bytes, nets[i].bits))
+			return true;
 	return false;
 }

@@ -13,7 +13,7 @@ struct http_flight {
 	struct curl_slist *headers;
 	struct arena arena; /* of what curl only borrows */
 	struct ctx cx;
-	const char *method;
+	struct http_client_request request; /* to describe what went wrong */
 	struct http_flight_calls calls;
 	void *arg;
 	bool enough;
@@ -86,8 +86,8 @@ set_up(struct http_flight *f, const struct http_client_request *r)
 
 	TRY(transfer_set_up(&f->cx, f->curl, &request, &f->headers));
 	SET(f->curl, CURLOPT_TIMEOUT_MS, 0L);
-	SET(f->curl, CURLOPT_FRESH_CONNECT, 1L);
-	SET(f->curl, CURLOPT_FORBID_REUSE, 1L);
+	SET(f->curl, CURLOPT_FRESH_CONNECT, r->keep ? 0L : 1L);
+	SET(f->curl, CURLOPT_FORBID_REUSE, r->keep ? 0L : 1L);
 	SET(f->curl, CURLOPT_ERRORBUFFER, f->why);
 	SET(f->curl, CURLOPT_WRITEFUNCTION, take);
 	SET(f->curl, CURLOPT_WRITEDATA, f);
@@ -105,7 +105,7 @@ http_many_begin(struct http_many *m, struct ctx *cx, const struct http_client_re
 	CHECK(f);
 	arena_init(&f->arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&f->cx, &f->arena);
-	f->method = r->method;
+	f->request = (struct http_client_request){ .method = r->method, .public_only = r->public_only };
 	f->calls = *calls;
 	f->arg = arg;
 	f->curl = curl_easy_init();
@@ -126,11 +126,9 @@ http_many_begin(struct http_many *m, struct ctx *cx, const struct http_client_re
 static status
 result_of(struct http_flight *f, CURLcode code)
 {
-	struct http_client_request r = { .method = f->method };
-
 	if (f->enough)
 		return fail(&f->cx, E_TOO_LARGE, "the server's answer is too large");
-	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &r, code, f->why);
+	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &f->request, code, f->why);
 }
 
 /* Says the end of all that have one. */
@@ -178,12 +176,29 @@ http_flight_status(const struct http_flight *f)
 	return (int)number;
 }
 
+uint64_t
+http_flight_sent(const struct http_flight *f)
+{
+	long head = 0;
+	curl_off_t body = 0;
+
+	CHECK(curl_easy_getinfo(f->curl, CURLINFO_REQUEST_SIZE, &head) == CURLE_OK);
+	CHECK(curl_easy_getinfo(f->curl, CURLINFO_SIZE_UPLOAD_T, &body) == CURLE_OK);
+	return (uint64_t)(head > body ? head : body);
+}
+
 str
-http_flight_header(const struct http_flight *f, const char *name)
+http_flight_header_at(const struct http_flight *f, const char *name, size_t index)
 {
 	struct curl_header *h;
 
-	if (curl_easy_header(f->curl, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+	if (curl_easy_header(f->curl, name, index, CURLH_HEADER, -1, &h) != CURLHE_OK)
 		return (str){ 0 };
 	return str_of(h->value);
+}
+
+str
+http_flight_header(const struct http_flight *f, const char *name)
+{
+	return http_flight_header_at(f, name, 0);
 }

@@ -4,8 +4,8 @@
  *
  *	begin --> [head, pieces ...] --> done, or cancel
  *
- * The rules are client.h's: no redirects, no proxy, certificates checked, a new connection each time, so
- * nothing is ever sent twice behind the caller's back. There is no limit of time but for connecting: streams
+ * The rules are client.h's: no redirects, no proxy, certificates checked, a new connection each time
+ * (unless the request says keep), so nothing is ever sent twice behind the caller's back. There is no limit of time but for connecting: streams
  * live as long as they do, and the caller knows what silence means.
  */
 #ifndef HTTP_CLIENT_MANY_H
@@ -41,5 +41,9 @@ bool http_many_poll(struct http_many *m, int fd, int timeout_ms);
  * long as the flight. */
 int http_flight_status(const struct http_flight *f);
 str http_flight_header(const struct http_flight *f, const char *name);
+str http_flight_header_at(const struct http_flight *f, const char *name, size_t index); /* the same name again */
+
+/* At least so many bytes of the request have left; 0: certainly none. */
+uint64_t http_flight_sent(const struct http_flight *f);
 
 #endif
