@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "http/client/transfer.h"
 
@@ -152,15 +153,31 @@ open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 		       : CURL_SOCKET_BAD;
 }
 
+/* Connected, and about to send. */
+static int
+ask_time(void *arg, char *ip, char *own_ip, int port, int own_port)
+{
+	const struct http_client_request *r = arg;
+
+	(void)ip;
+	(void)own_ip;
+	(void)port;
+	(void)own_port;
+	return clock_mono_us() > r->send_by_us ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static void
 set_guard(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 {
-	struct http_client_request *kept;
+	struct http_client_request *kept = ARENA_NEW(cx->arena, struct http_client_request);
 
+	*kept = *r;
+	if (r->send_by_us) {
+		SET(curl, CURLOPT_PREREQFUNCTION, ask_time);
+		SET(curl, CURLOPT_PREREQDATA, kept);
+	}
 	if (!r->public_only)
 		return;
-	kept = ARENA_NEW(cx->arena, struct http_client_request);
-	*kept = *r;
 	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
 	SET(curl, CURLOPT_OPENSOCKETDATA, kept);
 }
@@ -187,14 +204,19 @@ take(char *bytes, size_t size, size_t count, void *arg)
 	return b->overflow ? 0 : size * count; /* 0 ends the transfer */
 }
 
-/* Did the request leave this machine? */
-static bool
-was_sent(CURL *curl)
+/*
+ * How much of the request has left this machine. Exact where it is 0: curl counts what the socket took; of what TLS took
+ * at most one record, of which nobody reads a part.
+ */
+static int64_t
+sent(CURL *curl)
 {
-	curl_off_t us = 0;
+	curl_off_t body = 0;
+	long head = 0;
 
-	(void)curl_easy_getinfo(curl, CURLINFO_PRETRANSFER_TIME_T, &us);
-	return us > 0;
+	CHECK(curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &head) == CURLE_OK);
+	CHECK(curl_easy_getinfo(curl, CURLINFO_SIZE_UPLOAD_T, &body) == CURLE_OK);
+	return head > body ? head : body;
 }
 
 status
@@ -211,8 +233,11 @@ transfer_refuse(
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		return fail(cx, E_UNAVAILABLE, "the server's certificate is not trusted: %s", reason);
 	if (r->public_only && code == CURLE_COULDNT_CONNECT)
-		return fail(cx, E_UNAVAILABLE, "it cannot be reached at a public address");
-	if (!was_sent(curl))
+		return fail(cx, E_UNAVAILABLE, "it cannot be reached at %s",
+			r->allow_count ? "an address that is allowed" : "a public address");
+	if (code == CURLE_ABORTED_BY_CALLBACK && !sent(curl))
+		return fail(cx, E_UNAVAILABLE, "it took too long to connect: nothing was sent");
+	if (!sent(curl))
 		return fail(cx, E_UNAVAILABLE, "%s", reason);
 	if (strcmp(r->method, "GET") == 0)
 		return fail(cx, E_TIMEOUT, "no whole answer came: %s", reason);
@@ -231,6 +256,7 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	CURLcode code;
 	struct buf body;
 	long number = 0;
+	curl_off_t wait = 0;
 
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */
@@ -240,11 +266,14 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	SET(curl, CURLOPT_WRITEFUNCTION, take);
 	SET(curl, CURLOPT_WRITEDATA, &body);
 	code = curl_easy_perform(curl);
+	if (request->out_sent)
+		*request->out_sent = sent(curl);
 	if (body.overflow)
 		return fail(cx, E_TOO_LARGE, "the server's answer is larger than %zu bytes", body.max);
 	if (code != CURLE_OK)
 		return transfer_refuse(cx, curl, request, code, why);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
-	*out = (struct http_client_answer){ (int)number, buf_str(&body) };
+	CHECK(curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK);
+	*out = (struct http_client_answer){ (int)number, buf_str(&body), wait };
 	return OK;
 }

@@ -30,6 +30,8 @@ struct http_client_request {
 	size_t field_count;
 	const char *ca_file; /* PEM: who may sign certificates; NULL: whom the system trusts */
 	int64_t timeout_ms;  /* 0: LIMIT_CLIENT_MS */
+	int64_t send_by_us;  /* clock_mono_us: once connected, nothing is sent after this; 0: any time */
+	int64_t *out_sent;   /* may be NULL: bytes of it that have left, whatever the result */
 	size_t max_answer;   /* bytes; 0: LIMIT_HTTP_ANSWER */
 	bool public_only; /* a stranger chose the URL: it must lead to a public address (http/client/guard) */
 	const struct http_net *allow; /* ... or into one of these networks */
@@ -40,14 +42,16 @@ struct http_client_request {
 
 struct http_client_answer {
 	int status;
-	str body; /* in cx's arena */
+	str body;	       /* in cx's arena */
+	int64_t retry_after_s; /* Retry-After; 0: it did not say */
 };
 
 /*
  * OK whatever the answer's status is: an answer came.
  *
  * E_INVALID         the URL, the token, a field or the file of authorities is none
- * E_UNAVAILABLE     it cannot be reached, or is not who it says it is; nothing was sent
+ * E_UNAVAILABLE     it cannot be reached, is not who it says it is, or it is too late to send: no byte of the request
+ *                   has left
  * E_COMMIT_UNKNOWN  it was sent and no whole answer came: it may have taken effect (GET: E_TIMEOUT)
  * E_TOO_LARGE       the answer is; the request was served
  */

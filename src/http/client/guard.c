@@ -13,12 +13,16 @@ static const struct {
 	{ 0x0a000000, 8 },  /* private */
 	{ 0x64400000, 10 }, /* shared: carriers */
 	{ 0x7f000000, 8 },  /* loopback */
+	{ 0xa83f8110, 32 }, /* 168.63.129.16: what a machine at Azure asks about itself */
 	{ 0xa9fe0000, 16 }, /* link-local: clouds answer questions about themselves here */
 	{ 0xac100000, 12 }, /* private */
 	{ 0xc0000000, 24 }, /* protocols */
 	{ 0xc0000200, 24 }, /* examples */
+	{ 0xc01fc400, 24 }, /* AS112: answers for private names */
+	{ 0xc034c100, 24 }, /* multicast without a tunnel */
 	{ 0xc0586300, 24 }, /* 6to4 relays */
 	{ 0xc0a80000, 16 }, /* private */
+	{ 0xc0af3000, 24 }, /* AS112 */
 	{ 0xc6120000, 15 }, /* benchmarks */
 	{ 0xc6336400, 24 }, /* examples */
 	{ 0xcb007100, 24 }, /* examples */
@@ -41,6 +45,7 @@ static const struct {
 	{ { 0x20, 0x01, 0x00, 0x00 }, 23 }, /* protocols, Teredo */
 	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* examples */
 	{ { 0x20, 0x02, 0x00, 0x00 }, 16 }, /* 6to4: an IPv4 address is in it */
+	{ { 0x26, 0x20, 0x00, 0x4f }, 32 }, /* AS112 is 2620:4f:8000::/48; its neighbours are nobody's */
 	{ { 0x3f, 0xff, 0x00, 0x00 }, 20 }, /* examples */
 };
 

@@ -41,7 +41,8 @@ bool http_many_poll(struct http_many *m, int fd, int timeout_ms);
  * long as the flight. */
 int http_flight_status(const struct http_flight *f);
 str http_flight_header(const struct http_flight *f, const char *name);
-str http_flight_header_at(const struct http_flight *f, const char *name, size_t index); /* the same name again */
+str
+http_flight_header_at(const struct http_flight *f, const char *name, size_t index); /* the same name again */
 
 /* At least so many bytes of the request have left; 0: certainly none. */
 uint64_t http_flight_sent(const struct http_flight *f);

@@ -253,6 +253,31 @@ where_nobody_listens_nothing_was_sent(void **state)
 }
 
 static void
+after_its_time_nothing_is_sent_and_what_has_left_is_counted(void **state)
+{
+	struct http_client_request r = { .method = "POST", .body = STR("{}") };
+	struct http_client_answer a = { .status = 7 };
+	int64_t sent = -1;
+
+	(void)state;
+	UNIT(u);
+	START(f, routes);
+	r.url = url(&u, &f, "http", "/describe");
+	r.out_sent = &sent;
+	r.send_by_us = clock_mono_us() - 1; /* it is there, and connected to, but it is too late */
+	assert_status(http_client_run(&u.cx, &r, &a), E_UNAVAILABLE);
+	assert_int_equal(sent, 0);
+	assert_int_equal(a.status, 7);
+	r.send_by_us = clock_mono_us() + INT64_C(3600000000);
+	assert_status(http_client_run(&u.cx, &r, &a), OK);
+	assert_true(sent > (int64_t)r.body.len);
+	sent = -1;
+	r.url = STR("http://127.0.0.1:1/");
+	assert_status(http_client_run(&u.cx, &r, &a), E_UNAVAILABLE);
+	assert_int_equal(sent, 0);
+}
+
+static void
 only_addresses_of_servers_are_taken(void **state)
 {
 	static const char *const wrong[] = { "", "127.0.0.1:1", "file:///etc/passwd", "ftp://127.0.0.1/",
@@ -387,6 +412,7 @@ main(void)
 		cmocka_unit_test(no_answer_in_time_is_a_timeout_and_a_change_may_have_happened),
 		cmocka_unit_test(an_answer_that_breaks_off_leaves_it_unknown),
 		cmocka_unit_test(where_nobody_listens_nothing_was_sent),
+		cmocka_unit_test(after_its_time_nothing_is_sent_and_what_has_left_is_counted),
 		cmocka_unit_test(only_addresses_of_servers_are_taken),
 		cmocka_unit_test(a_token_that_would_end_its_header_is_refused_and_not_repeated),
 		cmocka_unit_test(only_a_certificate_that_is_trusted_for_that_name_is_talked_to),
