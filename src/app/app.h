@@ -53,6 +53,7 @@ struct app {
 	struct oauth *oauth;	     /* our own authorization server */
 	bool nameless;		     /* others reach us, and no public-url says by which name */
 	struct known *known;	     /* who tokens are */
+	struct lanes *lanes;	     /* the ways to other systems */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */
 	struct reservoir *reservoir; /* samples of contexts */

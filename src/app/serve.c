@@ -29,6 +29,7 @@
 #include "core/people/setup.h"
 #include "db/db.h"
 #include "core/known/known.h"
+#include "core/outside/lane.h"
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
@@ -347,6 +348,8 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.feed = app->feed;
 	app->known = known_new();
 	app->base.known = app->known;
+	app->lanes = lanes_new();
+	app->base.lanes = app->lanes;
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
@@ -386,6 +389,7 @@ serve_on(struct ctx *cx)
 	live_free(app->live);
 	recall_free(app->recall);
 	known_free(app->known);
+	lanes_free(app->lanes);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;
 }

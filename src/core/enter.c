@@ -5,6 +5,7 @@
 #include "core/gate/tool.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
+#include "core/outside/outside.h"
 #include "db/db.h"
 
 struct entry {
@@ -118,6 +119,7 @@ enter(struct ctx *cx, void *arg)
 	*e->out = e->before;
 	*e->out->buf = e->text;
 	cx->caller = NULL;
+	cx->later = NULL;
 	cx->header_count = 0;
 	cx->rights_held = false;
 	if (!is_public(e->op))
@@ -249,16 +251,34 @@ op_admit(struct ctx *cx, const struct op *op)
 	return is_public(op) ? OK : caller_present(cx, cx->credential);
 }
 
+/* What was set to happen after the commit: its answer is the answer. What it fails with is not a refusal of the
+ * request, which has been accepted and stands. */
+static status
+go_on(struct ctx *cx, struct entry *e)
+{
+	const struct later *l = cx->later;
+
+	if (!l)
+		return OK;
+	cx->later = NULL;
+	*e->out = e->before;
+	*e->out->buf = e->text;
+	return l->fn(cx, l->arg, e->out);
+}
+
 status
 op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 {
 	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
-	status s;
+	status s, after = OK;
 
 	cx->rights_wanted = false;
+	cx->later = NULL;
 	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
+	if (s == OK)
+		after = go_on(cx, &e);
 	cx->caller = NULL; /* it lives here */
-	return s == OK ? OK : op_refused(cx, op, in, s);
+	return s == OK ? after : op_refused(cx, op, in, s);
 }

@@ -138,6 +138,7 @@ run_job(struct http_job *j)
 {
 	struct http_slot *slot = (struct http_slot *)((char *)j - offsetof(struct http_slot, job));
 
+	slot->cx.place = &slot->conn->server->place;
 	slot->x.route->handler(&slot->x, slot->x.route->arg);
 }
 
@@ -252,6 +253,18 @@ start(struct ctx *cx, struct http_server *s, const struct http_route *routes, si
 	return start_listening(cx, s);
 }
 
+static bool
+lend(void *arg)
+{
+	return http_pool_lend(arg);
+}
+
+static void
+back(void *arg)
+{
+	http_pool_back(arg);
+}
+
 status
 http_server_new(struct ctx *cx, const struct http_options *o, const struct http_route *routes, size_t count,
 	struct http_server **out_server)
@@ -275,10 +288,12 @@ http_server_new(struct ctx *cx, const struct http_options *o, const struct http_
 		return e;
 	}
 	s->pool = http_pool_new(&(struct http_pool_options){ .workers = s->o.workers,
+		.lends = LIMIT_HTTP_LENDS,
 		.max_waiting = (size_t)s->o.max_jobs,
 		.run = run_job,
 		.wake = wake,
 		.arg = s });
+	s->place = (struct ctx_place){ lend, back, s->pool };
 	*out_server = s;
 	return OK;
 }

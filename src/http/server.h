@@ -87,6 +87,7 @@ struct http_server {
 	struct http_answers answers;
 	struct http_peers *peers;
 	struct http_pool *pool;
+	struct ctx_place place;	      /* of its workers, for their contexts */
 	struct http_tls_context *tls; /* NULL: plain */
 	struct http_conn *conns;
 	struct http_slot *spare;

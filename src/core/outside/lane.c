@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/outside/lane.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/scoped.h"
+
+#include <stdlib.h>
+
+#define NAME 64u /* of a lane: an id */
+
+struct lane {
+	char name[NAME];
+	size_t len; /* 0: nobody's */
+	int calls, waiting;
+	int failures;	  /* in a row */
+	int64_t until_us; /* of rest, from LIMIT_LANE_FAILURES on */
+	bool trying;	  /* one was let through */
+};
+
+struct lanes {
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t left;  /* somebody has left a lane */
+	struct lane all[LIMIT_LANES];
+};
+
+struct lanes *
+lanes_new(void)
+{
+	struct lanes *l = calloc(1, sizeof(*l));
+
+	CHECK(l);
+	CHECK(pthread_mutex_init(&l->lock, NULL) == 0 && pthread_cond_init(&l->left, NULL) == 0);
+	return l;
+}
+
+void
+lanes_free(struct lanes *l)
+{
+	if (!l)
+		return;
+	CHECK(pthread_cond_destroy(&l->left) == 0 && pthread_mutex_destroy(&l->lock) == 0);
+	free(l);
+}
+
+static struct lane *
+find(struct lanes *l, str name)
+{
+	for (size_t i = 0; i < LIMIT_LANES; i++)
+		if (str_eq((str){ l->all[i].name, l->all[i].len }, name))
+			return &l->all[i];
+	return NULL;
+}
+
+/* One that nobody has, or that has nothing to remember. */
+static struct lane *
+take(struct lanes *l, str name)
+{
+	for (size_t i = 0; i < LIMIT_LANES; i++) {
+		struct lane *one = &l->all[i];
+
+		if (one->calls || one->waiting || one->failures)
+			continue;
+		*one = (struct lane){ .len = name.len };
+		memcpy(one->name, name.ptr, name.len);
+		return one;
+	}
+	return NULL;
+}
+
+static bool
+resting(const struct lane *l)
+{
+	return l->failures >= LIMIT_LANE_FAILURES && (l->trying || clock_mono_us() < l->until_us);
+}
+
+static status
+refuse(struct ctx *cx, const struct lane *l)
+{
+	if (l && resting(l))
+		return fail(cx, E_UNAVAILABLE,
+			"the other system has not answered %d times in a row; it was not asked, and will be "
+			"again in a few seconds",
+			l->failures);
+	return fail(cx, E_BUSY, "too many already wait for the other system; nothing was sent");
+}
+
+/* In the lane, or not at all. With the lock held; waits for a place. */
+static bool
+enter(struct lanes *all, struct lane *l)
+{
+	l->waiting++;
+	while (l->calls >= LIMIT_LANE_CALLS)
+		CHECK(pthread_cond_wait(&all->left, &all->lock) == 0);
+	l->waiting--;
+	if (resting(l))
+		return false;
+	l->trying = l->failures >= LIMIT_LANE_FAILURES;
+	l->calls++;
+	return true;
+}
+
+static bool
+full(const struct lane *l)
+{
+	return l->calls >= LIMIT_LANE_CALLS && l->waiting >= LIMIT_LANE_WAITING;
+}
+
+static status
+find_place(struct ctx *cx, struct lanes *all, str name)
+{
+	scoped_lock held = lock(&all->lock);
+	struct lane *l = find(all, name);
+
+	if (!l)
+		l = take(all, name);
+	return l && !resting(l) && !full(l) && enter(all, l) ? OK : refuse(cx, l);
+}
+
+status
+lane_enter(struct ctx *cx, str lane)
+{
+	status s;
+
+	CHECK(!cx->tx && cx->lanes && lane.len > 0 && lane.len <= NAME);
+	if (cx->place && !cx->place->lend(cx->place->arg))
+		return refuse(cx, NULL);
+	s = find_place(cx, cx->lanes, lane);
+	if (s != OK && cx->place)
+		cx->place->back(cx->place->arg);
+	return s;
+}
+
+static void
+leave(struct lanes *all, str name, bool answered)
+{
+	scoped_lock held = lock(&all->lock);
+	struct lane *l = find(all, name);
+
+	CHECK(l && l->calls > 0);
+	l->calls--;
+	l->trying = false;
+	l->failures = answered ? 0 : l->failures + 1;
+	l->until_us = clock_mono_us() + LIMIT_LANE_REST_US;
+	CHECK(pthread_cond_broadcast(&all->left) == 0);
+}
+
+void
+lane_leave(struct ctx *cx, str lane, bool answered)
+{
+	leave(cx->lanes, lane, answered);
+	if (cx->place)
+		cx->place->back(cx->place->arg);
+}
+
+static const char *
+breaker(const struct lane *l)
+{
+	if (l->failures < LIMIT_LANE_FAILURES)
+		return "closed";
+	return l->trying ? "trying" : "open";
+}
+
+struct lane_state
+lane_look(struct ctx *cx, str lane)
+{
+	scoped_lock held = lock(&cx->lanes->lock);
+	const struct lane *l = find(cx->lanes, lane);
+
+	return l ? (struct lane_state){ breaker(l), l->calls, l->failures }
+		 : (struct lane_state){ "closed", 0, 0 };
+}

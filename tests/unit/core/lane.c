@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* EX-5: who is slow or broken holds up nobody else. */
+#include "core/outside/lane.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "unit.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static void
+open_world(struct ctx *cx)
+{
+	cx->lanes = lanes_new();
+}
+
+static void
+what_does_not_answer_is_not_asked_for_a_while(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	for (int i = 0; i < LIMIT_LANE_FAILURES; i++) {
+		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		lane_leave(&u.cx, STR("a"), false);
+	}
+	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "open");
+	assert_status(lane_enter(&u.cx, STR("a")), E_UNAVAILABLE);
+	assert_status(lane_enter(&u.cx, STR("b")), OK); /* another one is not held up */
+	lane_leave(&u.cx, STR("b"), true);
+	lanes_free(u.cx.lanes);
+}
+
+static void
+an_answer_forgives_what_was_before(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	for (int i = 0; i < 3 * LIMIT_LANE_FAILURES; i++) {
+		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		lane_leave(&u.cx, STR("a"), i % 3 == 0);
+	}
+	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "closed");
+	lanes_free(u.cx.lanes);
+}
+
+#define REFUSED 4
+static atomic_int refused;
+
+struct other {
+	pthread_t thread;
+	struct lanes *lanes;
+	status s;
+};
+
+static void *
+come_late(void *arg)
+{
+	struct other *o = arg;
+	struct arena a;
+	struct ctx cx;
+
+	arena_init(&a, MIB);
+	ctx_init(&cx, &a);
+	cx.lanes = o->lanes;
+	o->s = lane_enter(&cx, STR("a"));
+	if (o->s == OK)
+		lane_leave(&cx, STR("a"), true);
+	else
+		atomic_fetch_add(&refused, 1);
+	arena_done(&a);
+	return NULL;
+}
+
+/* Some wait, the rest is refused at once; whoever waits gets in when somebody leaves. */
+static void
+a_crowd_in_front_of_one_lane_is_refused(void **state)
+{
+	struct other others[LIMIT_LANE_WAITING + REFUSED];
+	const size_t count = sizeof(others) / sizeof(others[0]);
+	int in = 0;
+
+	(void)state;
+	UNIT(u);
+	open_world(&u.cx);
+	atomic_store(&refused, 0);
+	for (int i = 0; i < LIMIT_LANE_CALLS; i++)
+		assert_status(lane_enter(&u.cx, STR("a")), OK);
+	for (size_t i = 0; i < count; i++) {
+		others[i].lanes = u.cx.lanes;
+		CHECK(pthread_create(&others[i].thread, NULL, come_late, &others[i]) == 0);
+	}
+	while (atomic_load(&refused) < REFUSED)
+		(void)poll(NULL, 0, 1);
+	for (int i = 0; i < LIMIT_LANE_CALLS; i++)
+		lane_leave(&u.cx, STR("a"), true);
+	for (size_t i = 0; i < count; i++) {
+		CHECK(pthread_join(others[i].thread, NULL) == 0);
+		assert_true(others[i].s == OK || others[i].s == E_BUSY);
+		in += others[i].s == OK;
+	}
+	assert_int_equal(in, LIMIT_LANE_WAITING);
+	assert_int_equal(lane_look(&u.cx, STR("a")).calls, 0);
+	lanes_free(u.cx.lanes);
+}
+
+static void
+there_is_an_end_to_lanes_that_are_in_use(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	for (size_t i = 0; i < LIMIT_LANES; i++)
+		assert_status(lane_enter(&u.cx, arena_printf(u.cx.arena, "lane %zu", i)), OK);
+	assert_status(lane_enter(&u.cx, STR("one more")), E_BUSY);
+	lane_leave(&u.cx, STR("lane 7"), true);
+	assert_status(lane_enter(&u.cx, STR("one more")), OK);
+	lanes_free(u.cx.lanes);
+}
+
+static int lent;
+
+static bool
+lend(void *arg)
+{
+	(void)arg;
+	return ++lent <= 1;
+}
+
+static void
+back(void *arg)
+{
+	(void)arg;
+	lent = 0;
+}
+
+static void
+the_place_of_the_worker_is_lent_and_comes_back(void **state)
+{
+	const struct ctx_place place = { lend, back, NULL };
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	u.cx.place = &place;
+	lent = 0;
+	assert_status(lane_enter(&u.cx, STR("a")), OK);
+	assert_int_equal(lent, 1);
+	assert_status(lane_enter(&u.cx, STR("b")), E_BUSY); /* none left to lend */
+	lane_leave(&u.cx, STR("a"), true);
+	assert_int_equal(lent, 0);
+	lanes_free(u.cx.lanes);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_does_not_answer_is_not_asked_for_a_while),
+		cmocka_unit_test(an_answer_forgives_what_was_before),
+		cmocka_unit_test(a_crowd_in_front_of_one_lane_is_refused),
+		cmocka_unit_test(there_is_an_end_to_lanes_that_are_in_use),
+		cmocka_unit_test(the_place_of_the_worker_is_lent_and_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
