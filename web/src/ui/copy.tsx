@@ -8,5 +8,6 @@ export function Copy({ text, what }: { text: string; what?: string }) {
 	const w = useWords();
 	const [done, setDone] = useState(false);
 	const copy = () => navigator.clipboard.writeText(text).then(() => setDone(true), () => {});
-	return <button type="button" onClick={copy}>{done ? w.copied : w.copy}{what && <span class="unseen">: {what}</span>}</button>;
+	const word = done ? w.copied : w.copy;
+	return <button type="button" aria-label={what && `${word}: ${what}`} onClick={copy}>{word}</button>;
 }

@@ -11,7 +11,9 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/notice.tsx';
 import { Raw } from '../../ui/text.tsx';
 import { language, useWords } from '../../words/words.ts';
+import { AgentPage } from './agent.tsx';
 import { DOMAINS, type Agent } from './model.ts';
+import './agents.css';
 
 export function CreateAgent({ onDone, onClose }: { onDone: (agent: Agent) => void; onClose: () => void }) {
 	const w = useWords();
@@ -52,7 +54,7 @@ function Row({ agent }: { agent: Agent }) {
 	);
 }
 
-export default function Agents() {
+function List() {
 	const w = useWords();
 	const { data, error, again } = useAnswer<{ items: Agent[] }>('/api/v1/agents?limit=200');
 	const [creating, setCreating] = useState(false);
@@ -77,4 +79,8 @@ export default function Agents() {
 			{creating && <CreateAgent onClose={() => setCreating(false)} onDone={(agent) => go(pagePath('agents', agent.id))} />}
 		</div>
 	);
+}
+
+export default function Agents({ path }: { path: readonly string[] }) {
+	return path.length > 0 ? <AgentPage key={path[0]} id={path[0]!} /> : <List />;
 }
