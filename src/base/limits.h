@@ -61,8 +61,6 @@
 
 /* --- MCP over standard input and output --- */
 #define LIMIT_BRIDGE_LETTERS	 128u		   /* messages under way: more than a client has questions */
-#define LIMIT_BRIDGE_PARAMS	 256u		   /* arguments that headers repeat, of all tools */
-#define LIMIT_BRIDGE_HEADERS	 16u		   /* ... and of one call */
 #define LIMIT_BRIDGE_SESSION	 1024u		   /* a session's id; ours has 62 */
 #define LIMIT_BRIDGE_RESUMES	 20u		   /* how often one answer's stream is taken up again */
 #define LIMIT_BRIDGE_PATIENCE_US INT64_C(45000000) /* a server that drains (30 s) and starts again is back */
@@ -207,6 +205,26 @@
 #define LIMIT_MCP_URI		  256u	/* bytes of such a resource's address; ours have 60 */
 #define LIMIT_MCP_WAIT_TEXT	  1024u /* a call that waits, as the id of an event: a header carries it */
 #define LIMIT_MCP_URIS		  16u	/* resources that one stream follows: each is a look */
+#define LIMIT_MCP_PARAMS	  256u	/* arguments that headers repeat, of all tools of a server */
+#define LIMIT_MCP_HEADERS	  16u	/* ... and of one call */
+
+/* --- other MCP servers (exec/mcp) --- */
+#define LIMIT_UPSTREAM_TOOLS	  2000u		      /* of one: as LIMIT_AGENT_TOOLS */
+#define LIMIT_UPSTREAM_PAGES	  200u		      /* of its list: a list without an end ends here */
+#define LIMIT_UPSTREAM_IDLE	  8u		      /* connections that are kept for the next read */
+#define LIMIT_UPSTREAM_SESSION	  1024u		      /* a session's id */
+#define LIMIT_UPSTREAM_RESUMES	  100u		      /* how often one answer's stream is taken up again */
+#define LIMIT_UPSTREAM_ERA_US	  INT64_C(3600000000) /* then a server of the old era is asked again */
+#define LIMIT_UPSTREAM_ROUNDS	  10u	     /* questions and "come back later" of one call, as the SDK */
+#define LIMIT_UPSTREAM_ASKS	  64u	     /* questions of the server's that wait for an answer */
+#define LIMIT_UPSTREAM_LINE	  (8u * MIB) /* a message of a program: an answer with room */
+#define LIMIT_UPSTREAM_WORD	  500u	     /* bytes of its standard error that are one line of the log */
+#define LIMIT_UPSTREAM_WORDS	  100	     /* such lines in ten seconds; the others are counted */
+#define LIMIT_UPSTREAM_REST_US	  INT64_C(60000000) /* a program that fails and fails is started once a minute */
+#define LIMIT_UPSTREAM_START_MS	  30000		/* a program, until it answers: npx may have to look around */
+#define LIMIT_UPSTREAM_FILES	  1024u		/* open files of a program */
+#define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB) /* of a file that it writes */
+#define LIMIT_UPSTREAM_MEMORY	  (4096u * MIB) /* of its data: node reserves more than it uses */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */

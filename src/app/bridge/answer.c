@@ -50,7 +50,7 @@ settle(struct letter *l, struct ctx *cx, const struct json *message)
 		if (str_eq(a->id, text))
 			a->answered = true;
 	if (l->modern && result && str_eq(l->method, STR("tools/list")))
-		params_learn(l->bridge->params, result,
+		mcp_params_learn(l->bridge->params, result,
 			!json_get(json_get(l->message, STR("params")), STR("cursor")));
 }
 

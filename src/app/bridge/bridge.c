@@ -256,7 +256,7 @@ begin(struct ctx *cx, struct bridge *b)
 	b->ca_file = c->server_ca.len ? arena_cstr(cx->arena, c->server_ca) : NULL;
 	warn(b, server);
 	b->many = http_many_new();
-	b->params = params_new();
+	b->params = mcp_params_new();
 	arena_init(&b->scratch, LIMIT_REQUEST_ARENA);
 	arena_init(&b->session_arena, LIMIT_REQUEST_ARENA);
 	return OK;
@@ -276,7 +276,7 @@ run_mcp(struct ctx *cx, const struct cli_call *call)
 	drain(&b);
 	end_session(&b);
 	http_many_free(b.many);
-	params_free(b.params);
+	mcp_params_free(b.params);
 	arena_done(&in.arena);
 	arena_done(&b.scratch);
 	arena_done(&b.session_arena);

@@ -21,6 +21,7 @@
 
 #include "app/app.h"
 #include "base/limits.h"
+#include "exec/mcp/params.h"
 #include "http/client/events.h"
 #include "http/client/many.h"
 #include "json/out.h"
@@ -81,7 +82,7 @@ struct bridge {
 	struct arena session_arena;
 	str session, version, hello; /* hello: what opened it */
 	bool opening;
-	struct params *params;
+	struct mcp_params *params;
 	bool reached;  /* the server has answered once: it is away, not absent */
 	bool away;     /* and somebody has been told */
 	bool deserted; /* nobody reads what we write */
@@ -116,16 +117,5 @@ extern const struct http_flight_calls letter_calls;
 void letter_lost(struct letter *l);
 /* Every request of it that has no answer gets this one. */
 void letter_refuse(struct letter *l, int code, str sentence);
-
-/* --- params.c: which arguments of which tool a header repeats --- */
-struct params *params_new(void);
-void params_free(struct params *p);
-/* A page of tools/list; first: the list begins. */
-void params_learn(struct params *p, const struct json *result, bool first);
-/* Adds the headers of a call to out, most of them; how many. */
-size_t params_add(const struct params *p, struct arena *a, const struct json *call,
-	struct http_client_field *out, size_t most);
-/* The value as a header can carry it. */
-str params_encode(struct arena *a, str value);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define META	   "io.modelcontextprotocol/"
-#define FIELDS_MAX (8u + LIMIT_BRIDGE_HEADERS)
+#define FIELDS_MAX (8u + LIMIT_MCP_HEADERS)
 
 /* --- letters --- */
 
@@ -97,12 +97,12 @@ add_modern(struct letter *l, struct fields *f)
 	str version = text_of(json_get(params, STR("_meta")), META "protocolVersion"),
 	    name = name_of(l, params);
 
-	add(f, STR("MCP-Protocol-Version"), params_encode(&l->arena, version));
-	add(f, STR("Mcp-Method"), params_encode(&l->arena, l->method));
+	add(f, STR("MCP-Protocol-Version"), mcp_params_encode(&l->arena, version));
+	add(f, STR("Mcp-Method"), mcp_params_encode(&l->arena, l->method));
 	if (name.len)
-		add(f, STR("Mcp-Name"), params_encode(&l->arena, name));
+		add(f, STR("Mcp-Name"), mcp_params_encode(&l->arena, name));
 	if (str_eq(l->method, STR("tools/call")))
-		f->count += params_add(
+		f->count += mcp_params_add(
 			l->bridge->params, &l->arena, params, f->all + f->count, FIELDS_MAX - 2 - f->count);
 }
 
@@ -144,7 +144,7 @@ letter_send(struct letter *l)
 	if (l->key.len)
 		add(&f, STR("Idempotency-Key"), l->key);
 	if (resumes)
-		add(&f, STR("Last-Event-ID"), params_encode(&l->arena, buf_str(&l->events.id)));
+		add(&f, STR("Last-Event-ID"), mcp_params_encode(&l->arena, buf_str(&l->events.id)));
 	r.field_count = f.count;
 	l->body.len = 0;
 	if (http_many_begin(b->many, &l->cx, &r, &letter_calls, l, &l->flight) == OK)

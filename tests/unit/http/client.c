@@ -76,6 +76,24 @@ url(struct unit *u, const struct fixture *f, const char *scheme, const char *pat
 		&(answer))
 
 static void
+a_guarded_request_reaches_only_networks_that_it_names(void **state)
+{
+	struct http_client_answer answer;
+	struct http_net nets[2];
+	START(f, routes);
+	UNIT(u);
+
+	(void)state;
+	assert_true(http_net_read(STR("10.0.0.0/8"), &nets[0]) && http_net_read(STR("127.0.0.1"), &nets[1]));
+	assert_status(RUN(u, f, answer, "/hello", .public_only = true), E_UNAVAILABLE);
+	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 1),
+		E_UNAVAILABLE);
+	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "it cannot be reached at a public address");
+	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 2), OK);
+	assert_int_equal(answer.status, 200);
+}
+
+static void
 an_answer_is_its_status_and_its_body(void **state)
 {
 	struct http_client_answer a = { 0 };
@@ -403,6 +421,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_guarded_request_reaches_only_networks_that_it_names),
 		cmocka_unit_test(an_answer_is_its_status_and_its_body),
 		cmocka_unit_test(a_form_goes_with_its_type_and_a_password),
 		cmocka_unit_test(body_and_token_arrive_as_they_are),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools/list said about headers (x-mcp-header), as it passed by; and how a header carries text. */
-#include "app/bridge/bridge.h"
+#include "exec/mcp/params.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -16,16 +16,16 @@ struct repeated {
 	size_t depth;
 };
 
-struct params {
+struct mcp_params {
 	struct arena arena;
-	struct repeated all[LIMIT_BRIDGE_PARAMS];
+	struct repeated all[LIMIT_MCP_PARAMS];
 	size_t count;
 };
 
-struct params *
-params_new(void)
+struct mcp_params *
+mcp_params_new(void)
 {
-	struct params *p = calloc(1, sizeof(*p));
+	struct mcp_params *p = calloc(1, sizeof(*p));
 
 	CHECK(p);
 	arena_init(&p->arena, LIMIT_REQUEST_ARENA);
@@ -33,7 +33,7 @@ params_new(void)
 }
 
 void
-params_free(struct params *p)
+mcp_params_free(struct mcp_params *p)
 {
 	arena_done(&p->arena);
 	free(p);
@@ -52,7 +52,7 @@ is_plain(str value)
 }
 
 str
-params_encode(struct arena *a, str value)
+mcp_params_encode(struct arena *a, str value)
 {
 	size_t room = sodium_base64_encoded_len(value.len, sodium_base64_VARIANT_ORIGINAL);
 	char *text;
@@ -67,8 +67,6 @@ params_encode(struct arena *a, str value)
 	return arena_printf(a, "=?base64?%s?=", text);
 }
 
-/* --- learning --- */
-
 static str
 text_of(const struct json *o, str key)
 {
@@ -77,12 +75,105 @@ text_of(const struct json *o, str key)
 	return v && v->type == JSON_STRING ? v->text : (str){ 0 };
 }
 
+/* --- the rules --- */
+
+static bool
+is_token(str text)
+{
+	static const char marks[] = "!#$%&'*+-.^_`|~";
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			    (c && strchr(marks, c))))
+			return false;
+	}
+	return text.len > 0;
+}
+
+static bool
+is_type(const struct json *property)
+{
+	str type = text_of(property, STR("type"));
+
+	return str_eq(type, STR("string")) || str_eq(type, STR("integer")) || str_eq(type, STR("boolean"));
+}
+
+struct names {
+	str all[LIMIT_MCP_HEADERS];
+	size_t count;
+};
+
+static bool
+is_new(struct names *n, str name)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (str_eq_nocase(n->all[i], name))
+			return false;
+	if (n->count == LIMIT_MCP_HEADERS)
+		return false;
+	n->all[n->count++] = name;
+	return true;
+}
+
+/* Keywords whose members are schemas, by names that mean nothing to us; and those that hold values. */
+static bool
+is_one_of(str key, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		if (str_eq(key, str_of(words[i])))
+			return true;
+	return false;
+}
+
+static const char *const maps[] = { "properties", "patternProperties", "$defs", "definitions",
+	"dependentSchemas", NULL };
+static const char *const values[] = { "const", "enum", "default", "examples", NULL };
+
+/* chain: it is a property of a property ... of the input. Documents are at most LIMIT_JSON_DEPTH deep. */
+static bool
+is_proper(const struct json *schema, bool chain, size_t depth, struct names *n)
+{
+	const struct json *header = json_get(schema, STR("x-mcp-header"));
+
+	if (header && (!chain || depth == 0 || depth > DEPTH || header->type != JSON_STRING ||
+			      !is_token(header->text) || !is_type(schema) || !is_new(n, header->text)))
+		return false;
+	JSON_EACH (part, schema) {
+		bool down = chain && str_eq(part->key, STR("properties"));
+
+		if (is_one_of(part->key, values))
+			continue;
+		if (!is_one_of(part->key, maps)) {
+			if (!is_proper(part, false, depth, n))
+				return false;
+			continue;
+		}
+		JSON_EACH (one, part)
+			if (!is_proper(one, down, depth + 1, n))
+				return false;
+	}
+	return true;
+}
+
+bool
+mcp_params_ok(const struct json *tool)
+{
+	const struct json *schema = json_get(tool, STR("inputSchema"));
+	struct names n = { .count = 0 };
+
+	return !schema || is_proper(schema, true, 0, &n);
+}
+
+/* --- learning --- */
+
 static void
-remember(struct params *p, str tool, str header, const str *path, size_t depth)
+remember(struct mcp_params *p, str tool, str header, const str *path, size_t depth)
 {
 	struct repeated *r;
 
-	if (p->count == LIMIT_BRIDGE_PARAMS)
+	if (p->count == LIMIT_MCP_PARAMS)
 		return;
 	r = &p->all[p->count++];
 	*r = (struct repeated){ arena_str(&p->arena, tool), arena_str(&p->arena, header), .depth = depth };
@@ -91,7 +182,7 @@ remember(struct params *p, str tool, str header, const str *path, size_t depth)
 }
 
 static void
-learn(struct params *p, str tool, const struct json *schema, str *path, size_t depth)
+learn(struct mcp_params *p, str tool, const struct json *schema, str *path, size_t depth)
 {
 	const struct json *properties = json_get(schema, STR("properties"));
 
@@ -108,7 +199,7 @@ learn(struct params *p, str tool, const struct json *schema, str *path, size_t d
 }
 
 void
-params_learn(struct params *p, const struct json *result, bool first)
+mcp_params_learn(struct mcp_params *p, const struct json *result, bool first)
 {
 	const struct json *tools = json_get(result, STR("tools"));
 	str path[DEPTH];
@@ -121,7 +212,7 @@ params_learn(struct params *p, const struct json *result, bool first)
 		JSON_EACH (tool, tools) {
 			const struct json *schema = json_get(tool, STR("inputSchema"));
 
-			if (schema)
+			if (schema && mcp_params_ok(tool))
 				learn(p, text_of(tool, STR("name")), schema, path, 0);
 		}
 }
@@ -146,7 +237,7 @@ say(struct arena *a, const struct json *value, str *out)
 
 	switch (value->type) {
 	case JSON_STRING:
-		*out = params_encode(a, value->text);
+		*out = mcp_params_encode(a, value->text);
 		return true;
 	case JSON_BOOL:
 		*out = value->truth ? STR("true") : STR("false");
@@ -165,8 +256,8 @@ say(struct arena *a, const struct json *value, str *out)
 }
 
 size_t
-params_add(const struct params *p, struct arena *a, const struct json *call, struct http_client_field *out,
-	size_t most)
+mcp_params_add(const struct mcp_params *p, struct arena *a, const struct json *call,
+	struct http_client_field *out, size_t most)
 {
 	const struct json *arguments = json_get(call, STR("arguments"));
 	str tool = text_of(call, STR("name"));
