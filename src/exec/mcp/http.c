@@ -260,6 +260,7 @@ begin(struct trip *t, const char *method)
 		.public_only = true,
 		.allow = o->allow,
 		.allow_count = o->allow_count,
+		.send_by_us = posts ? t->l->send_by_us : 0,
 		.keep = t->l->keep };
 	status s;
 

@@ -88,7 +88,7 @@ a_guarded_request_reaches_only_networks_that_it_names(void **state)
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true), E_UNAVAILABLE);
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 1),
 		E_UNAVAILABLE);
-	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "it cannot be reached at a public address");
+	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "it cannot be reached at an address that is allowed");
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 2), OK);
 	assert_int_equal(answer.status, 200);
 }
