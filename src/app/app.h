@@ -45,6 +45,7 @@ struct app {
 	struct figures figures;
 	atomic_bool draining;	     /* a stop has been asked for */
 	struct registry *tools;	     /* made of app_tools */
+	struct toolsets *toolsets;   /* what organizations have besides */
 	struct event_hub *events;    /* who wants to hear what happens */
 	struct mcp *mcp;	     /* MCP's engine */
 	struct feed *feed;	     /* sends events to who follows */

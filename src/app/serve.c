@@ -24,6 +24,7 @@
 #include "core/oauth/document.h"
 #include "core/oidc/oidc.h"
 #include "core/oidc/provider.h"
+#include "core/gate/toolset.h"
 #include "core/proposal/sweeper.h"
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
@@ -228,6 +229,7 @@ listen_on(struct ctx *cx)
 	app->base = (struct ctx){ .db = cx->db,
 		.app = app,
 		.tools = app->tools,
+		.toolsets = app->toolsets,
 		.events = app->events,
 		.oidc = app->oidc,
 		.oauth = app->oauth,
@@ -343,8 +345,11 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	app->base.keys = cx->keys; /* no request has been accepted yet */
 	TRY(start_sealer(cx, out_sealer));
-	app->feed = feed_start(&(struct feed_options){
-		.db = app->db, .keys = cx->keys, .tools = app->tools, .events = app->events });
+	app->feed = feed_start(&(struct feed_options){ .db = app->db,
+		.keys = cx->keys,
+		.tools = app->tools,
+		.toolsets = app->toolsets,
+		.events = app->events });
 	app->base.feed = app->feed;
 	app->known = known_new();
 	app->base.known = app->known;
@@ -360,6 +365,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->sweeper = sweeper_start(&(struct sweeper_options){ .db = app->db,
 		.keys = cx->keys,
 		.tools = app->tools,
+		.toolsets = app->toolsets,
 		.events = app->events,
 		.also = app_sweeps });
 	mcp_start(app->mcp);
@@ -446,6 +452,7 @@ serve(struct ctx *cx, bool conformance)
 
 	set_malloc();
 	TRY(registry_new(cx, app_tools, &app->tools));
+	app->toolsets = toolsets_new(app->tools);
 	app->oidc = provider(cx, &app->config);
 	app->oauth = authorization_server(cx, &app->config);
 	app->nameless = !config_is_loopback(config_listen(&app->config).host) && !app->config.public_url.len;
@@ -459,6 +466,7 @@ serve(struct ctx *cx, bool conformance)
 	oidc_free(app->oidc);
 	oauth_free(app->oauth);
 	event_hub_free(app->events);
+	toolsets_free(app->toolsets);
 	registry_free(app->tools);
 	return s;
 }

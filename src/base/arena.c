@@ -54,9 +54,39 @@ open_newest(struct arena *a, char *at)
 		POISON(a->at, (size_t)(a->end - a->at));
 }
 
+/* Not in the arena itself: a transaction that runs again rewinds it. */
+struct arena_end {
+	struct arena_end *older;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+void
+arena_at_end(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+	struct arena_end *end = malloc(sizeof(*end));
+
+	CHECK(end != NULL);
+	*end = (struct arena_end){ a->ends, fn, arg };
+	a->ends = end;
+}
+
+static void
+run_ends(struct arena *a)
+{
+	while (a->ends) {
+		struct arena_end *end = a->ends;
+
+		a->ends = end->older;
+		end->fn(end->arg);
+		free(end);
+	}
+}
+
 void
 arena_done(struct arena *a)
 {
+	run_ends(a);
 	while (a->chunks) {
 		struct arena_chunk *older = a->chunks->older;
 
@@ -69,6 +99,7 @@ arena_done(struct arena *a)
 void
 arena_reset(struct arena *a)
 {
+	run_ends(a);
 	/* only an ordinary first chunk is worth keeping: a large one would be a leak in a pool */
 	while (a->chunks && (a->chunks->older || a->chunks->size > LIMIT_ARENA_CHUNK)) {
 		struct arena_chunk *older = a->chunks->older;

@@ -18,11 +18,13 @@
 #include <stdarg.h>
 
 struct arena_chunk;
+struct arena_end;
 
 struct arena {
 	struct arena_chunk *chunks; /* newest first */
 	char *at, *end;		    /* free part of the newest chunk */
 	size_t used, cap;	    /* bytes taken in all, and their maximum for arena_try */
+	struct arena_end *ends;	    /* what else goes with it, newest first */
 };
 
 /* A mark of how full an arena was. */
@@ -37,6 +39,9 @@ void arena_done(struct arena *a);
 
 /* Empties the arena but keeps its first chunk for the next unit of work. */
 void arena_reset(struct arena *a);
+
+/* What is not memory but lasts as long: fn(arg) when the arena is emptied or done. A rewind leaves it. */
+void arena_at_end(struct arena *a, void (*fn)(void *arg), void *arg);
 
 /* Gives back what was taken since the mark. */
 struct arena_mark arena_mark(const struct arena *a);

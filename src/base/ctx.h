@@ -29,6 +29,7 @@ struct later;
 struct recall;
 struct registry;
 struct reservoir;
+struct toolsets;
 struct tx;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
@@ -70,7 +71,8 @@ struct ctx {
 	const struct credential *credential; /* what came with the request */
 	const struct caller *caller;	     /* who it is; set by op_run inside the transaction */
 	const struct keys *keys;	     /* the secrets outside the database */
-	const struct registry *tools;	     /* what can be asked for */
+	const struct registry *tools;	     /* what can be asked for, by who was identified last */
+	struct toolsets *toolsets;	     /* what organizations have besides (core/gate); NULL: nothing */
 	struct event_hub *events;	     /* who wants to hear */
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */

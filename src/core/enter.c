@@ -2,7 +2,7 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
-#include "core/gate/tool.h"
+#include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
 #include "core/outside/outside.h"
@@ -27,7 +27,10 @@ is_public(const struct op *op)
 static const struct tool *
 same_tool(const struct ctx *cx, const struct op *op)
 {
-	return cx->tools && op->effect != OP_READ ? tool_of_model(cx->tools, str_of(op->name)) : NULL;
+	const struct tool *t =
+		cx->tools && op->effect != OP_READ ? tool_of_model(cx->tools, str_of(op->name)) : NULL;
+
+	return t && t->provider == TOOL_BUILTIN ? t : NULL;
 }
 
 /* Who may not do it hears what they could ask for instead (ID-9). */
@@ -86,6 +89,16 @@ forget_after_commit(struct ctx *cx, const struct caller *c)
 	tx_after_commit(cx, forget_callers, changed);
 }
 
+/* Who is asking, and with that what can be asked for. */
+static status
+identify(struct ctx *cx, enum caller_lock how, struct caller *out)
+{
+	TRY(caller_enter(cx, cx->credential, how, out));
+	TRY(toolset_enter(cx, out->org_id, out->epoch));
+	cx->caller = out;
+	return OK;
+}
+
 static status
 authorize(struct ctx *cx, struct entry *e)
 {
@@ -94,9 +107,8 @@ authorize(struct ctx *cx, struct entry *e)
 
 	if (!e->op->rule)
 		return fail(cx, E_FORBIDDEN, "nobody may call %s", e->op->name);
-	TRY(caller_enter(cx, cx->credential, how, &e->caller));
+	TRY(identify(cx, how, &e->caller));
 	cx->rights_held = how == CALLER_CHANGES;
-	cx->caller = &e->caller;
 	forget_after_commit(cx, &e->caller);
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
 		return OK;
@@ -142,8 +154,7 @@ keep_refusal(struct ctx *cx, void *arg)
 	struct refusal *r = arg;
 
 	cx->header_count = 0;
-	TRY(caller_enter(cx, cx->credential, CALLER_DECIDES, &r->caller));
-	cx->caller = &r->caller;
+	TRY(identify(cx, CALLER_DECIDES, &r->caller));
 	return r->op->refused(cx, r->in, r->why);
 }
 
@@ -186,8 +197,7 @@ read_as_caller(struct ctx *cx, void *arg)
 {
 	struct own_read *r = arg;
 
-	TRY(caller_enter(cx, cx->credential, CALLER_UNLOCKED, &r->caller));
-	cx->caller = &r->caller;
+	TRY(identify(cx, CALLER_UNLOCKED, &r->caller));
 	return r->fn(cx, r->arg);
 }
 

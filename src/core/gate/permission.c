@@ -32,7 +32,7 @@ permission_remember(struct ctx *cx, const struct permission_asked *asked)
 {
 	struct caller with = *asked->of;
 
-	if (!cx->known || !with.epoch || with.tiers_read)
+	if (!cx->known || !with.via_token || !with.epoch || with.tiers_read)
 		return;
 	with.tiers = asked->rows.rows;
 	with.tier_count = asked->rows.count;
@@ -95,7 +95,10 @@ enum tier
 permission_default(const struct tool *t)
 {
 	static const char *const asks[] = { "create", "update", "delete", NULL };
+	enum tier said;
 
+	if (t->outside && t->outside->tier.len && tier_of(t->outside->tier, &said))
+		return said;
 	if (str_starts(str_of(t->name), STR("mcp__")) || has_verb(t, asks) || t->effect != OP_READ)
 		return TIER_NEEDS_APPROVAL;
 	return TIER_ALWAYS_ALLOW;

@@ -4,11 +4,13 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/hash/sha256.h"
+#include "base/scoped.h"
 #include "core/ident/caller.h"
 #include "core/ident/rule.h"
 #include "json/bind.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define MODEL_NAME 64u
@@ -18,12 +20,23 @@ struct registered {
 	const struct tool *tool;
 	struct schema *schema;
 	str model_name, in_text, out_text;
+	bool lent;	  /* of the base: the schema is freed there */
+	bool inspectable; /* its input schema says something */
+};
+
+/* What is kept with it and can be added to a registry that is otherwise constant. */
+struct extra {
+	pthread_mutex_t lock;
+	void *thing;
+	void (*free_fn)(void *);
 };
 
 struct registry {
 	struct arena arena;
 	struct registered *tools; /* sorted by name */
 	size_t count;
+	atomic_uint users;
+	struct extra *extra;
 };
 
 /* --- names --- */
@@ -174,6 +187,25 @@ keep_text(struct ctx *cx, struct registry *r, const struct json *doc, str *out)
 	return OK;
 }
 
+/* Whether it bounds what may be sent at all: {} and {"type":"object"} do not. */
+static bool
+says_something(const struct json *schema)
+{
+	static const char *const words[] = { "$ref", "allOf", "anyOf", "oneOf", "enum", "const",
+		"maxProperties", "patternProperties", "propertyNames" };
+	const struct json *properties = json_get(schema, STR("properties")),
+			  *more = json_get(schema, STR("additionalProperties"));
+
+	if (properties && properties->count)
+		return true;
+	if (more && more->type == JSON_BOOL && !more->truth)
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (json_get(schema, str_of(words[i])))
+			return true;
+	return false;
+}
+
 static status
 compile(struct ctx *cx, struct registry *r, const struct tool *t, struct registered *out)
 {
@@ -187,6 +219,7 @@ compile(struct ctx *cx, struct registry *r, const struct tool *t, struct registe
 	schema_free(gives);
 	TRY(form(cx, fields_in(t), t->in_schema, &doc));
 	TRY(keep_text(cx, r, doc, &out->in_text));
+	out->inspectable = says_something(doc);
 	return schema_new(cx, doc, &options, &out->schema);
 }
 
@@ -202,14 +235,22 @@ by_name(const void *a, const void *b)
 static const char *const reserved[] = { "apply_proposal", "cancel_proposal", "describe_proposal",
 	"wait_proposal", "list_proposals" };
 
+static bool
+is_reserved(str model_name)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (str_eq(model_name, str_of(reserved[i])))
+			return true;
+	return false;
+}
+
 static status
 check_collisions(struct ctx *cx, const struct registry *r)
 {
 	for (size_t i = 0; i < r->count; i++)
-		for (size_t j = 0; j < sizeof(reserved) / sizeof(reserved[0]); j++)
-			if (str_eq(r->tools[i].model_name, str_of(reserved[j])))
-				return fail(cx, E_INVALID, "tool %s would be called %s, which is taken",
-					r->tools[i].tool->name, reserved[j]);
+		if (is_reserved(r->tools[i].model_name))
+			return fail(cx, E_INVALID, "tool %s would be called %.*s, which is taken",
+				r->tools[i].tool->name, STR_ARG(r->tools[i].model_name));
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (str_eq(r->tools[i].model_name, r->tools[j].model_name))
@@ -239,19 +280,31 @@ fill(struct ctx *cx, struct registry *r, const struct tool *const *tables)
 	return check_collisions(cx, r);
 }
 
+static struct registry *
+make(size_t most)
+{
+	struct registry *r = calloc(1, sizeof(*r));
+
+	CHECK(r != NULL);
+	r->extra = calloc(1, sizeof(*r->extra));
+	CHECK(r->extra != NULL && pthread_mutex_init(&r->extra->lock, NULL) == 0);
+	atomic_init(&r->users, 1);
+	arena_init(&r->arena, LIMIT_REQUEST_ARENA);
+	r->tools = arena_alloc(&r->arena, (most + 1) * sizeof(*r->tools));
+	return r;
+}
+
 status
 registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry)
 {
-	struct registry *r = calloc(1, sizeof(*r));
+	struct registry *r;
 	size_t most = 0;
 	status s;
 
-	CHECK(r != NULL);
-	arena_init(&r->arena, LIMIT_REQUEST_ARENA);
 	for (const struct tool *const *table = tables; *table; table++)
 		for (const struct tool *t = *table; t->name; t++)
 			most++;
-	r->tools = arena_alloc(&r->arena, (most + 1) * sizeof(*r->tools));
+	r = make(most);
 	s = fill(cx, r, tables);
 	if (s != OK) {
 		registry_free(r);
@@ -266,10 +319,102 @@ registry_free(struct registry *r)
 {
 	if (!r)
 		return;
+	if (r->extra->thing)
+		r->extra->free_fn(r->extra->thing);
+	CHECK(pthread_mutex_destroy(&r->extra->lock) == 0);
+	free(r->extra);
 	for (size_t i = 0; i < r->count; i++)
-		schema_free(r->tools[i].schema);
+		if (!r->tools[i].lent)
+			schema_free(r->tools[i].schema);
 	arena_done(&r->arena);
 	free(r);
+}
+
+/* --- more than the built-in ones --- */
+
+struct registry *
+registry_over(const struct registry *base, size_t most)
+{
+	struct registry *r = make(base->count + most);
+
+	for (size_t i = 0; i < base->count; i++) {
+		r->tools[i] = base->tools[i];
+		r->tools[i].lent = true;
+	}
+	r->count = base->count;
+	return r;
+}
+
+struct arena *
+registry_room(struct registry *r)
+{
+	return &r->arena;
+}
+
+static bool
+is_taken(const struct registry *r, const struct tool *t, str model_name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (str_eq(r->tools[i].model_name, model_name) ||
+			strcmp(r->tools[i].tool->name, t->name) == 0)
+			return true;
+	return is_reserved(model_name);
+}
+
+/* Why it cannot be offered; empty: it was added behind the others. */
+static str
+add(struct ctx *cx, struct registry *r, const struct tool *t)
+{
+	const char *wrong = problem(t);
+	struct registered slot = { .tool = t };
+
+	if (wrong)
+		return str_of(wrong);
+	slot.model_name = tool_model_name(&r->arena, t);
+	if (is_taken(r, t, slot.model_name))
+		return STR("models call another tool so already");
+	if (compile(cx, r, t, &slot) != OK) {
+		str why = arena_printf(cx->arena, "its schema is not one we understand: %.*s",
+			STR_ARG(ctx_message(cx, cx->error.code)));
+
+		ctx_clear(cx);
+		return why;
+	}
+	r->tools[r->count++] = slot;
+	return (str){ 0 };
+}
+
+void
+registry_add(struct ctx *cx, struct registry *r, const struct tool *tools, size_t count, str *problems)
+{
+	for (size_t i = 0; i < count; i++)
+		problems[i] = add(cx, r, &tools[i]);
+	qsort(r->tools, r->count, sizeof(*r->tools), by_name);
+}
+
+void
+registry_hold(struct registry *r)
+{
+	(void)atomic_fetch_add(&r->users, 1);
+}
+
+void
+registry_release(struct registry *r)
+{
+	if (r && atomic_fetch_sub(&r->users, 1) == 1)
+		registry_free(r);
+}
+
+void *
+registry_extra(const struct registry *r, void *(*make_fn)(void), void (*free_fn)(void *))
+{
+	scoped_lock held = lock(&r->extra->lock);
+
+	if (!r->extra->thing) {
+		r->extra->thing = make_fn();
+		r->extra->free_fn = free_fn;
+	}
+	return r->extra->thing;
 }
 
 /* --- looking up --- */
@@ -342,6 +487,14 @@ tool_out_text(const struct registry *r, const struct tool *t)
 
 	CHECK(found != NULL);
 	return found->out_text;
+}
+
+bool
+tool_inspectable(const struct registry *r, const struct tool *t)
+{
+	const struct registered *found = find(r, str_of(t->name));
+
+	return found && found->inspectable;
 }
 
 size_t

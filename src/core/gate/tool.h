@@ -55,6 +55,7 @@ struct tool_outside {
 	str source_id, source; /* the upstream server or the connection, and its name */
 	str remote;	       /* what the tool is called there */
 	int64_t deadline_ms;   /* for an answer */
+	str tier;	       /* what agents may do with it unless said for one: as permission's */
 	str options;	       /* JSON, of the provider: how it is previewed, probed, read before */
 };
 
@@ -95,7 +96,10 @@ struct tool {
 	status (*survey)(struct ctx *cx, const struct tool_call *call, const struct json **out);
 };
 
-/* All built-in tools, from the list of modules. An unknown name gives NULL. */
+/*
+ * All built-in tools, from the list of modules; or these and what one organization has besides (toolset.h). An unknown
+ * name gives NULL.
+ */
 struct registry;
 const struct tool *tool_find(const struct registry *r, str name);
 const struct tool *tool_of_kind(const struct registry *r, str kind);
@@ -104,12 +108,27 @@ const struct schema *tool_schema(const struct registry *r, const struct tool *t)
 str tool_in_text(const struct registry *r, const struct tool *t);  /* the same as JSON text, made once */
 str tool_out_text(const struct registry *r, const struct tool *t); /* of what it gives */
 
+/* Does its input schema say anything about what may be sent? Where it does not, nobody can inspect it (AP-2). */
+bool tool_inspectable(const struct registry *r, const struct tool *t);
+
 /* E_INVALID  a declaration is incomplete, a schema is not one, or two model-facing names collide (TL-4) */
 status
 registry_new(struct ctx *cx, const struct tool *const *tables, struct registry **out_registry) MUST_USE;
 void registry_free(struct registry *r);
 size_t registry_count(const struct registry *r);
 const struct tool *registry_at(const struct registry *r, size_t index); /* sorted by name */
+
+/* All of base, and room for so many more: a registry that is held once. base outlives it. */
+struct registry *registry_over(const struct registry *base, size_t most);
+struct arena *registry_room(struct registry *r); /* lives as long: for the tools that are added */
+
+/* One that cannot be offered is left out, and problems[i] says why; of the others it is empty. */
+void registry_add(struct ctx *cx, struct registry *r, const struct tool *tools, size_t count, str *problems);
+void registry_hold(struct registry *r);
+void registry_release(struct registry *r); /* the last one frees it */
+
+/* What somebody else makes of a registry and keeps with it: made once, freed with it. One kind of thing only. */
+void *registry_extra(const struct registry *r, void *(*make)(void), void (*free_fn)(void *));
 
 /* Its model; or note.create -> note_create; longer than 64 gets a hash suffix (TL-4). */
 str tool_model_name(struct arena *a, const struct tool *t);

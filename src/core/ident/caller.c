@@ -398,13 +398,16 @@ is_forged(struct ctx *cx, const struct credential *c, const struct session_row *
 static status
 by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 {
+	str hash = secret_hash(cx->arena, c->session);
 	struct session_row r, *rows;
+	const struct epoch_row *epoch;
+	struct db_rows epochs;
 	size_t count;
 	int64_t now_us;
 
 	TRY(tx_now_later(cx));
-	TRY(db_all(cx, SQL_CALLER_SESSION, session_row, sizeof(*rows), &rows, &count,
-		TEXT(secret_hash(cx->arena, c->session))));
+	TRY(db_ask(cx, SQL_CALLER_EPOCH_BY_SESSION, epoch_row, sizeof(*epoch), &epochs, TEXT(hash)));
+	TRY(db_all(cx, SQL_CALLER_SESSION, session_row, sizeof(*rows), &rows, &count, TEXT(hash)));
 	if (!count)
 		return stranger(cx);
 	r = rows[0];
@@ -427,6 +430,8 @@ by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 		.settings = r.settings,
 		.policy_version = r.policy_version,
 		.scope = { .all_environments = true, .all_keys = true } };
+	epoch = epochs.rows;
+	out->epoch = epochs.count ? epoch->epoch : 0;
 	out->touch = now_us - r.seen_at > LIMIT_SESSION_SEEN_US;
 	for (size_t i = 0; i < count; i++)
 		TRY(add_role(cx, &out->rules, rows[i].role_level, rows[i].role_rules));

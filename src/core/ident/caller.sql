@@ -24,6 +24,9 @@ SELECT epoch, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) FR
 -- name: caller_epoch_by_token
 SELECT e.epoch, 0 FROM token t JOIN rights_epoch e ON e.org_id = t.org_id WHERE t.hash = $1
 
+-- name: caller_epoch_by_session
+SELECT e.epoch, 0 FROM session s JOIN rights_epoch e ON e.org_id = s.org_id WHERE s.hash = $1
+
 -- name: caller_lock_by_token sqlite
 SELECT '' FROM token WHERE hash = $1 AND org_id = ''
 -- name: caller_lock_by_token postgres

@@ -87,8 +87,7 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 		.auto_mode = who->auto_mode,
 		.token_requires = who->approval_required,
 		.by_token = who->via_token,
-		.production = true,
-		.schema_known = true };
+		.production = true };
 	unsigned found = 0;
 	bool self = who == cx->caller;
 
@@ -98,6 +97,7 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 	if (!f.tool || (self && !gate_lists(who, &snapshot, f.tool)))
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(i->tool));
 	f.override_ = permission_override(&snapshot, f.tool);
+	f.schema_known = tool_inspectable(cx->tools, f.tool);
 	f.in_environment = i->environment_id.len > 0;
 	if (f.in_environment)
 		TRY(handler_environment(cx, i->environment_id, &f.production, &f.environment_gate));

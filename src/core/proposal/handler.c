@@ -2,6 +2,7 @@
 #include "core/proposal/handler.h"
 
 #include "core/gate/gate.h"
+#include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
 
@@ -129,7 +130,8 @@ handler_surveys(const struct ctx *cx, str tool)
 {
 	const struct tool *t = gate_tool(cx, tool);
 
-	return t && t->survey;
+	return t ? t->survey != NULL
+		 : toolset_names(tool); /* whose they are is not known before who asks is */
 }
 
 struct surveying {

@@ -91,7 +91,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 		.has_verb = at->may,
 		.declared_gdpr = m->in->gdpr,
 		.declared_hipaa = m->in->hipaa,
-		.schema_known = true,
+		.schema_known = tool_inspectable(cx->tools, m->pass.tool),
 		.wants_no_approval = m->in->no_approval,
 		.deceptive = deceives != 0 };
 

@@ -112,6 +112,7 @@ sweep(struct sweeper *s, struct arena *a)
 	cx.db = s->options.db;
 	cx.keys = s->options.keys;
 	cx.tools = s->options.tools;
+	cx.toolsets = s->options.toolsets;
 	cx.events = s->options.events;
 	why = sweeper_round(&cx, &expired);
 	if (why != OK)

@@ -15,6 +15,7 @@ struct sweeper_options {
 	struct db *db;
 	const struct keys *keys;
 	const struct registry *tools;
+	struct toolsets *toolsets; /* what organizations have besides */
 	struct event_hub *events;
 	/* What other rooms tidy up in the same rhythm, outside a transaction; ended by NULL. May be NULL. */
 	status (*const *also)(struct ctx *cx);

@@ -33,6 +33,7 @@ CREATE TABLE outside_tool (
 	phi BIGINT NOT NULL CHECK (phi IN (0, 1)),
 	failure TEXT NOT NULL,
 	contract TEXT NOT NULL CHECK (contract IN ('idempotent', 'keyed', 'probe', 'blind')),
+	tier TEXT NOT NULL CHECK (tier IN ('always_allow', 'needs_approval', 'blocked')), -- of agents for which nothing is said
 	deadline_ms BIGINT NOT NULL,
 	options TEXT NOT NULL, -- JSON, of the provider
 	definition TEXT NOT NULL, -- as it was accepted, canonical JSON; '' before

@@ -180,9 +180,6 @@ void held_drop(struct mcp_call *c, str answer);	   /* ends the stream; the answe
 bool held_fetch(struct mcp_call *c, str event_id); /* it was there: the stream has it */
 
 /* --- tools.c: of our own host --- */
-struct tool_texts;
-struct tool_texts *tool_texts_new(void);
-void tool_texts_free(struct tool_texts *t);
 
 /* --- follow.c: streams that one thread looks after --- */
 struct follower;
@@ -260,7 +257,6 @@ struct mcp {
 	struct held *held;
 	struct followers *followers;
 	struct answered *answered;
-	struct tool_texts *tools; /* what our own host says of its tools */
 };
 
 /* fn with the caller identified, in one read; the session is the caller's, or it fails with 404. */

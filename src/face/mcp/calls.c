@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "core/gate/gate.h"
+#include "core/gate/toolset.h"
 #include "face/mcp/own.h"
 
 /* Is it the protocol's, the credential's or the budget's, rather than the tool's? */
@@ -62,16 +63,31 @@ find_tool(const struct registry *tools, str name)
 	return t ? t : tool_find(tools, name);
 }
 
+/* One of another system's is the organization's: who asks must be known first. */
+static status
+look_up(struct mcp_call *c, str name, const struct tool **out)
+{
+	const struct tool *t = find_tool(c->cx->tools, name);
+
+	if (!t && toolset_names(name)) {
+		TRY(mcp_identify(c));
+		t = find_tool(c->cx->tools, name);
+	}
+	*out = t;
+	return OK;
+}
+
 static status
 call_tool(struct mcp_call *c, str name, const struct json *input, struct json_out *o)
 {
-	const struct tool *t = find_tool(c->cx->tools, name);
 	struct json *body = json_new_object(c->cx->arena), *answer;
 	const struct json *proposal, *own;
+	const struct tool *t;
 	struct json *intent;
 	str text;
 	status s;
 
+	TRY(look_up(c, name, &t));
 	TRY(own_intent_take(c, t, input, &own, &intent));
 	json_add_member(
 		body, STR("tool"), json_new_string(c->cx->arena, t ? str_of(t->name) : STR("no such tool")));

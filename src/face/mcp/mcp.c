@@ -495,7 +495,6 @@ mcp_new(const struct mcp_options *o)
 	m->sessions = sessions_new();
 	m->held = held_new();
 	m->answered = answered_new();
-	m->tools = tool_texts_new();
 	m->followers = followers_new(m);
 	return m;
 }
@@ -545,7 +544,6 @@ mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
-	tool_texts_free(m->tools);
 	followers_free(m->followers);
 	held_free(m->held);
 	answered_free(m->answered);

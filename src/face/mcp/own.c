@@ -25,7 +25,7 @@ own_op(const char *name)
 struct doing {
 	struct mcp_call *call;
 	const struct op *op;
-	const void *in;
+	void *in;
 };
 
 static status
@@ -45,8 +45,24 @@ refused(struct ctx *cx, const void *in, status s)
 	return d->op->refused(cx, d->in, s);
 }
 
+static bool
+wants_prepare(struct ctx *cx, const void *in)
+{
+	const struct doing *d = in;
+
+	return !d->op->wants_prepare || d->op->wants_prepare(cx, d->in);
+}
+
 static status
-write(struct mcp_call *c, const struct op *op, const void *in, str *out_text)
+prepare(struct ctx *cx, void *in)
+{
+	const struct doing *d = in;
+
+	return d->op->prepare(cx, d->in);
+}
+
+static status
+write(struct mcp_call *c, const struct op *op, void *in, str *out_text)
 {
 	struct doing d = { c, op, in };
 	struct op as = *op;
@@ -55,6 +71,8 @@ write(struct mcp_call *c, const struct op *op, const void *in, str *out_text)
 
 	as.run = run;
 	as.refused = op->refused ? refused : NULL;
+	as.prepare = op->prepare ? prepare : NULL;
+	as.wants_prepare = wants_prepare;
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);

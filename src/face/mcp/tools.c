@@ -136,7 +136,7 @@ write_tool(struct mcp_call *c, const struct tool *t, struct json_out *o)
 	return OK;
 }
 
-/* --- what is said of each, written once: it is the same for everybody who sees it --- */
+/* --- what is said of each, written once for a registry: it is the same for everybody who sees it --- */
 
 /* A list as some callers see it. */
 struct page {
@@ -156,8 +156,8 @@ struct tool_texts {
 	struct page pages[LIMIT_MCP_PAGES];
 };
 
-struct tool_texts *
-tool_texts_new(void)
+static void *
+make_texts(void)
 {
 	struct tool_texts *t = calloc(1, sizeof(*t));
 
@@ -166,9 +166,11 @@ tool_texts_new(void)
 	return t;
 }
 
-void
-tool_texts_free(struct tool_texts *t)
+static void
+free_texts(void *arg)
 {
+	struct tool_texts *t = arg;
+
 	arena_done(&t->arena);
 	CHECK(pthread_mutex_destroy(&t->lock) == 0);
 	free(t);
@@ -195,7 +197,7 @@ write_text(struct mcp_call *c, struct tool_texts *t, const struct tool *tool, co
 	return OK;
 }
 
-/* The registry never changes, so neither do they once they are written. */
+/* A registry never changes, so neither do they once they are written. */
 static status
 write_texts(struct mcp_call *c, struct tool_texts *t)
 {
@@ -217,7 +219,8 @@ write_texts(struct mcp_call *c, struct tool_texts *t)
 /* --- a page of it --- */
 
 struct listing {
-	bool *shown;	   /* as the registry counts them; NULL: only the fingerprint */
+	bool whole;	   /* false: only the fingerprint */
+	bool *shown;	   /* as the caller's registry counts them */
 	bool fixed[FIXED]; /* these, too */
 	size_t from, seen;
 	uint64_t fingerprint;
@@ -230,7 +233,7 @@ is_on_page(struct listing *l)
 	size_t n = l->seen++;
 
 	l->more = l->more || n >= l->from + LIMIT_MCP_PAGE;
-	return l->shown && n >= l->from && n < l->from + LIMIT_MCP_PAGE;
+	return l->whole && n >= l->from && n < l->from + LIMIT_MCP_PAGE;
 }
 
 /* What the caller may see at this moment; only that is asked in the transaction. */
@@ -240,6 +243,9 @@ list(struct ctx *cx, void *arg)
 	struct permission_snapshot snapshot;
 	struct listing *l = arg;
 
+	l->seen = 0; /* a transaction may run again */
+	l->fingerprint = 0;
+	l->shown = arena_alloc(cx->arena, registry_count(cx->tools) + 1);
 	for (size_t i = 0; i < FIXED; i++)
 		l->fixed[i] = is_on_page(l);
 	TRY(permission_load(cx, cx->caller, &snapshot));
@@ -250,8 +256,9 @@ list(struct ctx *cx, void *arg)
 			continue;
 		if (is_on_page(l))
 			l->shown[i] = true;
-		else if (!l->shown)
-			l->fingerprint = l->fingerprint * 31 + message_hash(str_of(t->name));
+		else if (!l->whole)
+			l->fingerprint = (l->fingerprint * 31 + message_hash(str_of(t->name))) * 31 +
+					 (uint64_t)t->version;
 	}
 	return OK;
 }
@@ -306,13 +313,13 @@ page_of(struct mcp_call *c, struct tool_texts *t, const struct listing *l, str *
 status
 own_tools(struct mcp_call *c, struct json_out *o)
 {
-	struct tool_texts *t = c->mcp->tools;
-	struct listing l = { 0 };
+	struct listing l = { .whole = true };
+	struct tool_texts *t;
 
 	TRY(own_cursor(c, &l.from));
+	TRY(mcp_enter(c, list, &l)); /* whose registry it is is known afterwards */
+	t = registry_extra(c->cx->tools, make_texts, free_texts);
 	TRY(write_texts(c, t));
-	l.shown = arena_alloc(c->cx->arena, t->count + 1);
-	TRY(mcp_enter(c, list, &l));
 	if (l.from && l.from >= l.seen)
 		return rpc_fail(c, RPC_PARAMS, 200, "this cursor is not one of ours");
 	if (l.more)

@@ -125,6 +125,7 @@ serve(struct feed *feed, struct follower *f, struct arena *a)
 	cx.db = feed->options.db;
 	cx.keys = feed->options.keys;
 	cx.tools = feed->options.tools;
+	cx.toolsets = feed->options.toolsets;
 	cx.credential = &f->credential;
 	s = op_read(&cx, look, &l);
 	if (s != OK)

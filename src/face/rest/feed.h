@@ -18,6 +18,7 @@ struct feed_options {
 	struct db *db;
 	const struct keys *keys;
 	const struct registry *tools;
+	struct toolsets *toolsets; /* what organizations have besides */
 	struct event_hub *events;
 };
 
