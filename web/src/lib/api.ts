@@ -44,22 +44,35 @@ function failure(response: Response, body: Json): ApiError {
 	return new ApiError(said.code ?? 'bad_answer', said.message ?? '', response.status, said.details ?? null, response.headers.get('x-request-id') ?? '');
 }
 
-export async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+/** The answer as it came, whatever it says. */
+async function send(method: string, path: string, body?: object): Promise<Response> {
 	const headers: Record<string, string> = { accept: 'application/json' };
 	if (body) headers['content-type'] = 'application/json';
 	if (method !== 'GET') headers['x-csrf-token'] = me.get()?.csrfToken ?? '';
-	let response: Response;
 	try {
-		response = await fetch(path, { method, headers, credentials: 'same-origin', ...(body ? { body: JSON.stringify(body) } : {}) });
+		const response = await fetch(path, { method, headers, credentials: 'same-origin', ...(body ? { body: JSON.stringify(body) } : {}) });
+		setClock(response.headers.get('date'));
+		return response;
 	} catch {
 		throw new ApiError('offline', '', 0);
 	}
-	setClock(response.headers.get('date'));
-	const answer = await read(response);
-	if (response.ok) return answer as T;
-	const error = failure(response, answer);
+}
+
+async function refuse(response: Response, path: string): Promise<never> {
+	const error = failure(response, await read(response));
 	if (response.status === 401 && path !== '/api/v1/session') lose();
 	throw error;
+}
+
+export async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+	const response = await send(method, path, body);
+	return response.ok ? ((await read(response)) as T) : refuse(response, path);
+}
+
+/** A file of the server's, not JSON of its own. */
+export async function askFile(path: string): Promise<Blob> {
+	const response = await send('GET', path);
+	return response.ok ? response.blob() : refuse(response, path);
 }
 
 export async function whoAmI(): Promise<void> {

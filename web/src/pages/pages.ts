@@ -16,4 +16,5 @@ export interface Page {
 
 export const pages: readonly Page[] = [
 	{ name: 'agents', bar: true, load: () => import('./agents/agents.tsx') },
+	{ name: 'audit', bar: true, load: () => import('./audit/audit.tsx') },
 ];

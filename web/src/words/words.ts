@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which language, which colours: kept in this browser.
+import { keep, kept } from '../lib/keep.ts';
 import { store, useStore } from '../lib/store.ts';
 import { en, type Words } from './en.ts';
 import { es } from './es.ts';
@@ -10,22 +11,6 @@ export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const all: Record<Language, Words> = { en, es };
-
-/** A browser may refuse to keep things; then it asks each time. */
-function kept(name: string): string | null {
-	try {
-		return localStorage.getItem(name);
-	} catch {
-		return null;
-	}
-}
-function keep(name: string, value: string): void {
-	try {
-		localStorage.setItem(name, value);
-	} catch {
-		// it holds until the page is loaded again
-	}
-}
 
 const wanted = kept('language') ?? navigator.language;
 export const language = store<Language>(wanted.startsWith('es') ? 'es' : 'en');
