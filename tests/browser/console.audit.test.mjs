@@ -240,6 +240,8 @@ test('WEB-1 with the keyboard alone: to the log, an entry, its proof, and back; 
 	await page.getByRole('option', { name: 'Auditoría', selected: true }).waitFor();
 	await page.keyboard.press('Enter');
 	await rows(page).first().waitFor();
+	await page.getByRole('combobox', { name: /^Qué pasó/ }).focus();
+	await page.keyboard.type('Cambiado');
 	await page.locator(`.audit-table a[href="/audit/${entry.id}"]`).focus();
 	await page.keyboard.press('Enter');
 	await page.locator('.chain svg').waitFor();
