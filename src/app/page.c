@@ -47,7 +47,9 @@ static const char css[] =
 "label { display: block; }\n"
 "input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.4rem; }\n"
 "button { font: inherit; padding: 0.4rem 1.2rem; }\n"
-"dd { margin: 0 0 1rem; }\n";
+"dd { margin: 0 0 1rem; }\n"
+".go { display: inline-block; padding: 0.6rem 1.2rem; border-radius: 6px; background: var(--link); color: var(--back);\n"
+"	text-decoration: none; font-weight: 600; }\n";
 /* clang-format on */
 
 const struct http_file plain_page = {

@@ -71,7 +71,7 @@ function useCommands(onHelp: () => void): Command[] {
 	const { rows } = useStore(list), { view } = useStore(route);
 	return [
 		...(['pending', 'approved', 'all'] as const).map((one): Command => ({ id: `view-${one}`, name: `${w.inbox.title}: ${w.inbox.views[one]}`, run: () => go(inboxPath(one)) })),
-		...pages.filter(({ bar }) => bar).map(({ name }): Command => ({ id: `page-${name}`, name: w.pages[name], run: () => go(pagePath(name)) })),
+		...pages.map(({ name }): Command => ({ id: `page-${name}`, name: w.pages[name], run: () => go(pagePath(name)) })),
 		{ id: 'help', name: w.shell.help, hint: '?', run: onHelp },
 		...themes.map((one): Command => ({ id: `theme-${one}`, name: `${w.shell.theme}: ${w.shell.themes[one]}`, run: () => theme.set(one) })),
 		...(Object.keys(languages) as Language[]).map((one): Command => ({ id: `language-${one}`, name: `${w.language}: ${languages[one]}`, run: () => language.set(one) })),
@@ -146,11 +146,8 @@ function Shell({ who }: { who: Me }) {
 	const waiting = useWaiting();
 	useTitle(waiting);
 	useEffect(() => void loadPeople(), [who.id]);
-	useKeys((event) => {
-		if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) return setOpen('palette'), true;
-		if (event.key === '?') return setOpen('help'), true;
-		return false;
-	});
+	useKeys((event) => event.key === '?' && (setOpen('help'), true));
+	useKeys((event) => event.key.toLowerCase() === 'k' && (setOpen('palette'), true), true);
 	return (
 		<>
 			<Bar who={who} waiting={waiting} onPalette={() => setOpen('palette')} onHelp={() => setOpen('help')} />

@@ -27,9 +27,10 @@ export const looks = {
 };
 
 export class Desk {
-	static async open() {
+	/** setUp false: a first start, which nobody has set up yet. */
+	static async open({ setUp = true } = {}) {
 		const desk = new Desk();
-		desk.world = await World.start();
+		desk.world = setUp ? await World.start() : { server: await startServer(), stop() { return this.server.stop(); } };
 		desk.browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 		return desk;
 	}

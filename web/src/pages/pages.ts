@@ -15,6 +15,7 @@ export interface Page {
 }
 
 export const pages: readonly Page[] = [
+	{ name: 'start', bar: false, load: () => import('./start/start.tsx') },
 	{ name: 'agents', bar: true, load: () => import('./agents/agents.tsx') },
 	{ name: 'audit', bar: true, load: () => import('./audit/audit.tsx') },
 ];

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 type Handler = (event: KeyboardEvent) => boolean | void; // true: it was for me
-const handlers: { current: Handler }[] = [];
+const handlers: { current: Handler; control: boolean }[] = [];
 
 const inField = (target: EventTarget | null): boolean => target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && (target as HTMLInputElement).type !== 'checkbox';
 
@@ -12,18 +12,20 @@ window.addEventListener('keydown', (event) => {
 	const control = event.ctrlKey || event.metaKey;
 	if (event.altKey || (control && event.key.toLowerCase() !== 'k') || (!control && inField(event.target))) return;
 	for (const handler of [...handlers].reverse()) {
-		if (handler.current(event)) {
+		if (handler.control === control && handler.current(event)) {
 			event.preventDefault();
 			return;
 		}
 	}
 });
 
-export function useKeys(handler: Handler): void {
+/** control: the keys that are pressed together with Ctrl (or ⌘), and no others. */
+export function useKeys(handler: Handler, control = false): void {
 	const ref = useRef(handler);
 	ref.current = handler;
 	useEffect(() => {
-		handlers.push(ref);
-		return () => void handlers.splice(handlers.indexOf(ref), 1);
-	}, []);
+		const mine = { current: (event: KeyboardEvent) => ref.current(event), control };
+		handlers.push(mine);
+		return () => void handlers.splice(handlers.indexOf(mine), 1);
+	}, [control]);
 }

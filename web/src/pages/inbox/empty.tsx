@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing to do: a good moment to say how something comes here.
-import type { View } from '../../lib/route.ts';
+import { follow, pagePath, type View } from '../../lib/route.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { useWords } from '../../words/words.ts';
 
@@ -13,6 +13,7 @@ export function Empty({ view }: { view: View }) {
 			{view !== 'approved' && (
 				<>
 					<p>{w.inbox.empty.text}</p>
+					<p><a class="button primary" href={pagePath('start')} onClick={follow}>{w.start.offer}</a></p>
 					<p>{w.inbox.empty.try}</p>
 					<pre class="sample">{line}</pre>
 					<p><Copy text={line} /></p>
