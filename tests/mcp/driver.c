@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "exec/mcp/client.h"
+#include "http/client/many.h"
 #include "json/out.h"
 
 #include <signal.h>
@@ -141,6 +142,86 @@ aim(struct target *t, char **args)
 	t->options.program = &t->program;
 }
 
+/* --- OAuth: a store in memory, and a browser that agrees --- */
+
+#define KEPT_MAX 8u
+
+struct kept {
+	char name[64], text[8192];
+};
+
+static status
+load(void *arg, struct ctx *cx, str name, str *out_text)
+{
+	struct kept *all = arg;
+
+	*out_text = (str){ 0 };
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		if (str_eq(name, str_of(all[i].name)))
+			*out_text = arena_str(cx->arena, str_of(all[i].text));
+	return OK;
+}
+
+static status
+save(void *arg, struct ctx *cx, str name, str text)
+{
+	struct kept *all = arg;
+
+	(void)cx;
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		if (all[i].name[0] && !str_eq(name, str_of(all[i].name)))
+			continue;
+		(void)snprintf(all[i].name, sizeof(all[i].name), "%.*s", STR_ARG(name));
+		(void)snprintf(all[i].text, sizeof(all[i].text), "%.*s", STR_ARG(text));
+		return OK;
+	}
+	return E_INTERNAL;
+}
+
+static bool
+ignore(void *arg, str bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return true;
+}
+
+struct visited {
+	struct ctx *cx;
+	str back;
+	bool over;
+};
+
+static void
+come_back(void *arg, const struct http_flight *f, status s, str why)
+{
+	struct visited *v = arg;
+
+	(void)why;
+	v->over = true;
+	if (s == OK)
+		v->back = arena_str(v->cx->arena, http_flight_header(f, "Location"));
+}
+
+/* The suite's authorization servers agree at once; where they send the browser is all that counts. */
+static status
+visit(void *arg, struct ctx *cx, str url, str *out_back)
+{
+	static const struct http_flight_calls watching = { ignore, come_back };
+	struct http_client_request r = { .method = "GET", .url = url, .accept = "text/html" };
+	struct visited v = { .cx = cx };
+	struct http_many *many = http_many_new();
+	struct http_flight *flight;
+	status s = http_many_begin(many, cx, &r, &watching, &v, &flight);
+
+	(void)arg;
+	while (s == OK && !v.over)
+		(void)http_many_poll(many, -1, 1000);
+	http_many_free(many);
+	*out_back = v.back;
+	return s;
+}
+
 /* --- scenarios --- */
 
 static bool
@@ -222,6 +303,25 @@ call_named(struct ctx *cx, struct mcp_client *c, const struct json *context)
 	return fine;
 }
 
+/* json-schema-2020-12-preservation wants to see the schema that we have read. */
+static bool
+echo_schema(struct ctx *cx, struct mcp_client *c, const struct mcp_tools *tools)
+{
+	struct outside_answer out;
+	struct json *tool;
+	str schema;
+
+	for (size_t i = 0; i < tools->count; i++) {
+		if (!str_eq(tools->all[i].name, STR("json_schema_2020_12_tool")))
+			continue;
+		CHECK(json_parse(cx, tools->all[i].definition, &tool) == OK);
+		CHECK(json_text(cx, json_get(tool, STR("inputSchema")), &schema) == OK);
+		return call(cx, c, STR("json_schema_echo"),
+			arena_printf(cx->arena, "{\"schema\":%.*s}", STR_ARG(schema)), &out);
+	}
+	return true;
+}
+
 static int
 run_scenario(struct ctx *cx, char **args)
 {
@@ -230,6 +330,12 @@ run_scenario(struct ctx *cx, char **args)
 	struct mcp_client *c;
 	struct mcp_tools tools;
 	struct target t;
+	struct kept kept[KEPT_MAX] = { 0 };
+	struct mcp_oauth oauth = { .store = { load, save, kept },
+		.redirect_uri = STR("http://localhost:3000/callback"),
+		.client_name = STR("Countersign's test driver"),
+		.document_url = STR("https://conformance-test.local/client-metadata.json"),
+		.visit = visit };
 	bool fine;
 
 	if (env("MCP_CONFORMANCE_CONTEXT").len)
@@ -237,8 +343,13 @@ run_scenario(struct ctx *cx, char **args)
 	aim(&t, args);
 	t.options.capabilities = STR("{\"elicitation\":{\"form\":{\"applyDefaults\":true}}}");
 	t.options.answer = answer;
+	if (str_starts(scenario, STR("auth/")))
+		t.options.oauth = &oauth;
+	oauth.client_id = text_of(context, "client_id");
+	oauth.client_secret = text_of(context, "client_secret");
 	CHECK(mcp_client_new(cx, &t.options, &c) == OK);
-	fine = list(cx, c, &tools) && call_all(cx, c, scenario, &tools) && call_named(cx, c, context);
+	fine = list(cx, c, &tools) && call_all(cx, c, scenario, &tools) && call_named(cx, c, context) &&
+	       echo_schema(cx, c, &tools);
 	mcp_client_free(c);
 	return fine ? 0 : 1;
 }

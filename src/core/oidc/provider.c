@@ -273,8 +273,8 @@ is_plain(char c)
 	       c == '.' || c == '_' || c == '~';
 }
 
-static void
-add_escaped(struct buf *b, str text)
+void
+form_escape(struct buf *b, str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		if (is_plain(text.ptr[i]))
@@ -288,7 +288,7 @@ void
 form_add(struct buf *b, const char *key, str value)
 {
 	buf_printf(b, "%s%s=", b->len ? "&" : "", key);
-	add_escaped(b, value);
+	form_escape(b, value);
 }
 
 /* "id:secret", both escaped before (RFC 6749, 2.3.1), in base64. */
@@ -300,9 +300,9 @@ basic(struct ctx *cx, const struct oidc_options *o)
 	char *text;
 
 	buf_init(&pair, cx->arena, LIMIT_CLIENT_CREDENTIAL);
-	add_escaped(&pair, o->client_id);
+	form_escape(&pair, o->client_id);
 	buf_add_char(&pair, ':');
-	add_escaped(&pair, o->client_secret);
+	form_escape(&pair, o->client_secret);
 	room = sodium_base64_ENCODED_LEN(pair.len, sodium_base64_VARIANT_ORIGINAL);
 	text = arena_alloc(cx->arena, room);
 	(void)sodium_bin2base64(

@@ -67,4 +67,7 @@ status provider_userinfo(struct ctx *cx, struct oidc *o, const struct provider *
 /* Appends &key=value, escaped (the first one without the &). */
 void form_add(struct buf *b, const char *key, str value);
 
+/* Appends the text as a form has it. */
+void form_escape(struct buf *b, str text);
+
 #endif

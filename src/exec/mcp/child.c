@@ -36,8 +36,8 @@
 struct waiting {
 	struct waiting *next;
 	int64_t id;
-	char *text; /* the answer; NULL: none yet */
-	size_t len;
+	struct arena arena; /* of: */
+	str text;	    /* the answer; empty: none yet */
 	bool lost;
 };
 
@@ -179,22 +179,28 @@ as_line(struct ctx *cx, str message)
 
 /* --- what the program says --- */
 
+/* With the mutex. */
+static struct waiting *
+find(struct mcp_child *ch, const struct json *message)
+{
+	if (json_get(message, STR("id")))
+		for (struct waiting *w = ch->waiting; w; w = w->next)
+			if (!w->text.len && mcp_message_answers(message, w->id))
+				return w;
+	return NULL;
+}
+
 static void
 hand_over(struct mcp_child *ch, const struct json *message, str line)
 {
 	scoped_lock held = lock(&ch->mutex);
+	struct waiting *w = find(ch, message);
 
-	for (struct waiting *w = ch->waiting; w; w = w->next) {
-		if (w->text || !json_get(message, STR("id")) || !mcp_message_answers(message, w->id))
-			continue;
-		w->text = malloc(line.len + 1);
-		CHECK(w->text); /* no memory */
-		memcpy(w->text, line.ptr, line.len);
-		w->len = line.len;
-		ch->failures = 0;
-		CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	if (!w)
 		return;
-	}
+	ch->failures = 0;
+	w->text = arena_str(&w->arena, line);
+	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
 }
 
 static void
@@ -619,11 +625,11 @@ wait_for_answer(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l
 {
 	scoped_lock held = lock(&ch->mutex);
 
-	while (!w->text && !w->lost && !ch->stopping && clock_mono_us() < l->deadline_us)
+	while (!w->text.len && !w->lost && !ch->stopping && clock_mono_us() < l->deadline_us)
 		wait_a_while(ch);
-	if (w->lost)
+	if (w->lost && !w->text.len)
 		out->why = arena_printf(cx->arena, "%s", ch->why);
-	else if (!w->text)
+	else if (!w->text.len)
 		out->why = ch->stopping ? STR("we are being stopped") : STR("no answer came in time");
 }
 
@@ -639,18 +645,17 @@ say_cancelled(struct ctx *cx, struct mcp_child *ch, int64_t id)
 }
 
 static void
-read_answer(struct ctx *cx, struct waiting *w, struct mcp_reply *out)
+read_answer(struct ctx *cx, str text, struct mcp_reply *out)
 {
-	char *copy = arena_try_bytes(cx->arena, w->len + 1);
+	char *copy = arena_try_bytes(cx->arena, text.len);
 	struct json *doc;
 
 	if (copy)
-		memcpy(copy, w->text, w->len);
-	if (copy && json_parse_any(cx, (str){ copy, w->len }, &doc) == OK)
+		memcpy(copy, text.ptr, text.len);
+	if (copy && json_parse_any(cx, (str){ copy, text.len }, &doc) == OK)
 		out->message = doc;
 	else
 		out->why = STR("the answer is too large");
-	free(w->text);
 }
 
 void
@@ -660,8 +665,10 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	str line = as_line(cx, l->body);
 
 	w->id = l->id;
+	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
 	if (!line.len || !enter(ch, l, w)) {
 		out->why = STR("the program is not there any more");
+		arena_done(&w->arena);
 		return;
 	}
 	out->sent = (int64_t)write_line(ch, line, l->send_by_us);
@@ -670,10 +677,11 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	else if (l->id)
 		wait_for_answer(cx, ch, l, w, out);
 	leave(ch, w);
-	if (w->text)
-		read_answer(cx, w, out);
+	if (w->text.len)
+		read_answer(cx, w->text, out);
 	else if (l->id && (size_t)out->sent == line.len && !w->lost)
 		say_cancelled(cx, ch, l->id);
+	arena_done(&w->arena);
 }
 
 void

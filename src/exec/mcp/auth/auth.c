@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exec/mcp/inside.h"
+#include "exec/mcp/auth/auth.h"
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "core/oidc/jwt.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 
-struct mcp_auth {
-	struct mcp_client *c;
-};
+#define STEP_UPS 2u /* of one request; a server that is never content is left alone */
 
 struct mcp_auth *
 mcp_auth_new(struct mcp_client *c)
@@ -16,48 +18,213 @@ mcp_auth_new(struct mcp_client *c)
 
 	CHECK(a); /* no memory */
 	a->c = c;
+	CHECK(pthread_mutex_init(&a->turn, NULL) == 0 && pthread_mutex_init(&a->mutex, NULL) == 0);
 	return a;
 }
 
 void
 mcp_auth_free(struct mcp_auth *a)
 {
+	if (a->tokens)
+		sodium_memzero(a->tokens, strlen(a->tokens));
+	free(a->tokens);
+	CHECK(pthread_mutex_destroy(&a->turn) == 0 && pthread_mutex_destroy(&a->mutex) == 0);
 	free(a);
+}
+
+str
+auth_random(struct arena *a)
+{
+	unsigned char bytes[32];
+
+	random_bytes(bytes, sizeof(bytes));
+	return base64url(a, (str){ (const char *)bytes, sizeof(bytes) });
+}
+
+/* --- the store --- */
+
+static str
+place(struct ctx *cx, const struct mcp_auth *a, const char *what)
+{
+	return arena_printf(cx->arena, "%.*s/%s", STR_ARG(a->c->options.name), what);
+}
+
+status
+auth_load(struct ctx *cx, struct mcp_auth *a, const char *what, struct json **out_doc)
+{
+	const struct mcp_store *s = &a->c->options.oauth->store;
+	str text = { 0 };
+
+	*out_doc = NULL;
+	TRY(s->load(s->arg, cx, place(cx, a, what), &text));
+	if (text.len && json_parse(cx, text, out_doc) != OK)
+		return fail(cx, E_INTERNAL, "what was kept of an authorization cannot be read");
+	return OK;
+}
+
+status
+auth_save(struct ctx *cx, struct mcp_auth *a, const char *what, const struct buf *text)
+{
+	const struct mcp_store *s = &a->c->options.oauth->store;
+	str all;
+
+	TRY(buf_finish(text, &all));
+	return s->save(s->arg, cx, place(cx, a, what), all);
+}
+
+/* --- tokens --- */
+
+static bool
+is_good(const struct grant *g)
+{
+	return g->access.len && (!g->until_us || clock_now_us() < g->until_us);
+}
+
+/* With the turn. A refresh token that is not taken is forgotten, with all that came with it. */
+static status
+renew(struct ctx *cx, struct mcp_auth *a, struct grant *g)
+{
+	status s = grant_refresh(cx, a, g);
+
+	if (s == E_UNAUTHENTICATED) {
+		ctx_clear(cx);
+		*g = (struct grant){ 0 };
+		return grant_save(cx, a, NULL);
+	}
+	TRY(s);
+	return grant_save(cx, a, g);
 }
 
 status
 mcp_auth_token(struct ctx *cx, struct mcp_auth *a, str *out_token)
 {
-	(void)cx;
-	*out_token = a->c->options.bearer;
+	struct grant g;
+
+	TRY(grant_load(cx, a, false, &g));
+	if (g.access.len && !is_good(&g) && g.refresh.len) {
+		scoped_lock held = lock(&a->turn);
+
+		TRY(grant_load(cx, a, true, &g)); /* somebody else may have done it */
+		if (g.access.len && !is_good(&g) && g.refresh.len)
+			TRY(renew(cx, a, &g));
+	}
+	*out_token = g.access;
 	return OK;
+}
+
+/* --- a refusal --- */
+
+static status
+ask_somebody(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, str scope)
+{
+	const struct mcp_oauth *o = a->c->options.oauth;
+	str url, back;
+
+	if (!o->visit)
+		return fail(cx, E_UNAUTHENTICATED,
+			"the MCP server wants an authorization that somebody has to give at %.*s",
+			STR_ARG(i->name));
+	TRY(flow_begin(cx, a, i, scope, &url));
+	TRY(o->visit(o->visit_arg, cx, url, &back));
+	return flow_end(cx, a, back);
+}
+
+/* What the server asks for now, and what we had: a step up loses nothing. */
+static str
+wanted(struct ctx *cx, const struct challenge *ch, const struct issuer *i, const struct grant *g)
+{
+	str scope = ch->scope.len ? ch->scope : i->scopes;
+
+	return str_eq(g->issuer, i->name) ? scope_union(cx->arena, g->scope, scope) : scope;
+}
+
+static bool
+is_step_up(const struct mcp_reply *r, const struct challenge *ch)
+{
+	return r->status == 403 && str_eq(ch->error, STR("insufficient_scope"));
+}
+
+/* With the turn. */
+static status
+get_token(struct ctx *cx, struct mcp_auth *a, const struct challenge *ch, struct grant *g, bool step_up)
+{
+	struct issuer i;
+
+	TRY(issuer_find(cx, a->c, ch, &i));
+	if (!step_up && g->refresh.len && str_eq(g->issuer, i.name) && str_eq(g->resource, i.resource)) {
+		TRY(renew(cx, a, g));
+		if (g->access.len)
+			return OK;
+	}
+	return ask_somebody(cx, a, &i, wanted(cx, ch, &i, g));
 }
 
 status
 mcp_auth_refused(struct ctx *cx, struct mcp_auth *a, str token, const struct mcp_reply *reply, unsigned tries,
 	bool *out_again)
 {
-	(void)cx;
-	(void)a;
-	(void)token;
-	(void)reply;
-	(void)tries;
+	scoped_lock held = lock(&a->turn);
+	struct challenge ch;
+	struct grant g;
+	bool step_up;
+
+	challenge_read(cx->arena, reply, &ch);
+	step_up = is_step_up(reply, &ch);
 	*out_again = false;
+	if ((reply->status == 403 && !step_up) || tries > STEP_UPS)
+		return OK;
+	TRY(grant_load(cx, a, true, &g));
+	if (g.access.len && !str_eq(g.access, token)) /* somebody else was quicker */
+		*out_again = true;
+	else
+		TRY(get_token(cx, a, &ch, &g, step_up));
+	*out_again = true;
+	return OK;
+}
+
+/* --- in two steps --- */
+
+/* A request without a token, to hear what the server wants. */
+static status
+knock(struct ctx *cx, struct mcp_client *c, struct challenge *out)
+{
+	int64_t until_us = clock_mono_us() + (int64_t)LIMIT_OIDC_MS * 1000;
+	struct mcp_letter l = { .id = 1,
+		.method = STR("tools/list"),
+		.session = { .era = MCP_MODERN, .version = STR(MCP_MODERN_VERSION) },
+		.send_by_us = until_us,
+		.deadline_us = until_us };
+	struct mcp_reply r;
+
+	TRY(mcp_message_write(cx, c, &l));
+	mcp_http_send(cx, c, &l, (str){ 0 }, &r);
+	if (!r.status)
+		return fail(cx, E_UNAVAILABLE, "the MCP server gives no answer: %.*s", STR_ARG(r.why));
+	challenge_read(cx->arena, &r, out);
 	return OK;
 }
 
 status
 mcp_client_authorize(struct ctx *cx, struct mcp_client *c, str *out_url)
 {
-	(void)c;
-	(void)out_url;
-	return fail(cx, E_UNAVAILABLE, "OAuth is not there yet");
+	struct challenge ch;
+	struct issuer i;
+	struct grant g;
+
+	if (!c->auth)
+		return fail(cx, E_UNAVAILABLE, "this MCP server is not set up for OAuth");
+	TRY(knock(cx, c, &ch));
+	TRY(issuer_find(cx, c, &ch, &i));
+	TRY(grant_load(cx, c->auth, true, &g));
+	return flow_begin(cx, c->auth, &i, wanted(cx, &ch, &i, &g), out_url);
 }
 
 status
 mcp_client_authorized(struct ctx *cx, struct mcp_client *c, str back)
 {
-	(void)c;
-	(void)back;
-	return fail(cx, E_UNAVAILABLE, "OAuth is not there yet");
+	scoped_lock held = c->auth ? lock(&c->auth->turn) : NULL;
+
+	if (!c->auth)
+		return fail(cx, E_UNAVAILABLE, "this MCP server is not set up for OAuth");
+	return flow_end(cx, c->auth, back);
 }
