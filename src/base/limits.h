@@ -175,11 +175,12 @@
 #define LIMIT_OAUTH_FETCHES	 2		    /* at once: the other workers have other work */
 
 /* --- other systems --- */
-#define LIMIT_LANES	     256u /* of one process, at once */
-#define LIMIT_LANE_CALLS     8	  /* to one other system at once: as many as we have workers */
-#define LIMIT_LANE_WAITING   8	  /* and so many wait for a place in it: a burst, not a crowd */
-#define LIMIT_LANE_FAILURES  5	  /* in a row without an answer: it is not asked for a while */
-#define LIMIT_LANE_REST_US   INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
+#define LIMIT_LANES	    256u /* of one process, at once */
+#define LIMIT_LANE_CALLS    8	 /* to one other system at once: as many as we have workers */
+#define LIMIT_LANE_WAITING  8	 /* and so many wait for a place in it: a burst, not a crowd */
+#define LIMIT_LANE_FAILURES 5	 /* in a row without an answer: it is not asked for a while */
+#define LIMIT_LANE_REST_US                                                                                   \
+	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
 
 /* --- tools --- */
 #define LIMIT_EVENT_POLL_US INT64_C(500000)  /* another server's hint may never come */
