@@ -44,6 +44,8 @@ const struct op *const app_ops[] = {
 	audit_ops,
 	gate_ops,
 	proposal_ops,
+	call_ops,
+	settle_ops,
 	explain_ops,
 	team_ops,
 	settings_ops,

@@ -35,6 +35,11 @@
 	X(apply_after_execute, "the payload has run, nothing is on record")                                  \
 	X(apply_after_record, "the change is on record, the state has not moved")                            \
 	X(apply_after_step, "a proposal is applied, nothing is committed")                                   \
+	X(claim_after_record, "a claim and its intent are written, nothing is committed")                    \
+	X(send_before, "a claim is committed, nothing is sent")                                              \
+	X(send_after, "it was sent and answered, its outcome is not on record")                              \
+	X(outcome_after_step, "an outcome is written, nothing is committed")                                 \
+	X(outcome_after_commit, "an outcome is on record, nobody has been told")                             \
 	X(expire_after_step, "a proposal is expired, its audit entry is not there")                          \
 	X(seal_after_commit, "leaves are in the tree, no checkpoint is signed for them")                     \
 	X(seal_after_held, "a checkpoint is kept in its file, the database does not have it")                \

@@ -190,6 +190,15 @@
 #define LIMIT_WAIT_SECONDS  30		     /* a proxy gives up after 60 */
 #define LIMIT_TOOL_NAME	    200u	     /* an upstream's own name stands in it */
 
+/* --- what is done outside --- */
+#define LIMIT_SEND_LEASE_US INT64_C(5000000) /* from a claim to its send: later nothing is sent */
+#define LIMIT_SEND_SLACK_US                                                                                  \
+	INT64_C(3000000) /* after lease and deadline, before it is unknown: clocks differ */
+#define LIMIT_OUTSIDE_DEADLINE_MS INT64_C(86400000) /* for an answer: a callback may come tomorrow */
+#define LIMIT_OUTCOME_TRIES	  8		    /* to write an outcome down; twice as long between each */
+#define LIMIT_EVIDENCE		  (64u * KIB)	    /* late answers and probes of one attempt */
+#define LIMIT_OUTSIDE_SUMMARY	  160u /* bytes of the input in a card's one line; all of it is below */
+
 /* --- MCP --- */
 #define LIMIT_MCP_SESSION_SECONDS 86400 /* a legacy session; its client initializes again, unseen */
 #define LIMIT_MCP_NOTES		  1024u /* sessions of which a log level or an end is remembered */

@@ -43,6 +43,7 @@
 	X(E_RATE_LIMITED,      "rate_limited",          429, -32029, true,  "too many calls; wait and try again") \
 	X(E_INTERNAL,          "internal",              500, -32603, false, "something is wrong on our side; the log has the request id") \
 	X(E_COMMIT_UNKNOWN,    "commit_unknown",        500, -32050, false, "it is not known whether this took effect; look before you repeat it") \
+	X(E_OUTSIDE,           "outside_failed",        502, -32052, false, "another system did not do what it was asked for") \
 	X(E_UNAVAILABLE,       "unavailable",           503, -32053, true,  "the service cannot answer right now; nothing was changed") \
 	X(E_NOT_CACHED,        "ruleset_not_cached",    503, -32053, true,  "the ruleset of this environment cannot be loaded right now") \
 	X(E_BUSY,              "busy",                  503, -32053, true,  "the service is busy; nothing was changed") \

@@ -162,7 +162,7 @@ run_apply(struct ctx *cx, const void *in, struct json_out *out)
 	const struct job *j = in;
 
 	(void)out;
-	return proposal_apply(cx, j->id, (str){ 0 }, j->out);
+	return proposal_apply(cx, &(struct apply_in){ .id = j->id }, j->out);
 }
 
 enum kind { PROPOSE, APPROVE, DENY, CANCEL, APPLY };

@@ -40,9 +40,11 @@
 	X(PROPOSAL_CREATED, "proposal.created")                                                              \
 	X(PROPOSAL_APPROVED, "proposal.approved")                                                            \
 	X(PROPOSAL_DENIED, "proposal.denied")                                                                \
+	X(PROPOSAL_EXECUTING, "proposal.executing")                                                          \
 	X(PROPOSAL_APPLIED, "proposal.applied")                                                              \
 	X(PROPOSAL_FAILED, "proposal.failed")                                                                \
 	X(PROPOSAL_UNKNOWN, "proposal.unknown")                                                              \
+	X(PROPOSAL_SETTLED, "proposal.settled")                                                              \
 	X(PROPOSAL_CANCELLED, "proposal.cancelled")                                                          \
 	X(PROPOSAL_EXPIRED, "proposal.expired")                                                              \
 	X(REFUSED, "request.refused")                                                                        \

@@ -167,6 +167,48 @@ add_people(struct ctx *cx, struct json *card, const struct card_asked *a, unsign
 	json_add_member(card, STR("agentSays"), says);
 }
 
+/* What a person should know of a tool that is not ours: how sure one can be that it was done, and once (EX-4). */
+static const char *
+promise(enum tool_contract c)
+{
+	switch (c) {
+	case TOOL_TRANSACTIONAL:
+		return "It is done wholly or not at all, in our own database.";
+	case TOOL_IDEMPOTENT:
+		return "It is sent once; sending it twice would change nothing more.";
+	case TOOL_KEYED:
+		return "It is sent once, with a key by which the other system would notice a second time.";
+	case TOOL_PROBE:
+		return "It is sent once; if no answer comes, the other system can be asked whether it was "
+		       "done.";
+	case TOOL_BLIND:
+		return "It is sent once; if no answer comes, nobody can tell whether it was done, and a "
+		       "person "
+		       "must find out.";
+	}
+	return "";
+}
+
+static void
+add_outside(struct ctx *cx, struct json *card, const struct card_asked *a, unsigned *found)
+{
+	struct json *execution = json_new_object(cx->arena), *preview = json_new_object(cx->arena);
+
+	add_text(cx, execution, "contract", str_of(contract_name(a->tool->contract)), found);
+	add_text(cx, execution, "promise", str_of(promise(a->tool->contract)), found);
+	json_add_member(execution, STR("deadlineMs"), json_new_int(cx->arena, a->tool->outside->deadline_ms));
+	json_add_member(card, STR("execution"), execution);
+	if (a->survey) {
+		preview = visible_json(cx->arena, a->survey, found);
+	} else {
+		add_bool(cx, preview, "available", false);
+		add_text(cx, preview, "says",
+			STR("It cannot be previewed: what it changes is known only when it has been done."),
+			found);
+	}
+	json_add_member(card, STR("preview"), preview);
+}
+
 static void
 add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
 {
@@ -185,7 +227,9 @@ add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
 	json_add_member(card, STR("expiresAt"), json_new_int(cx->arena, a->expires_at));
 	json_add_member(card, STR("policyVersion"), json_new_int(cx->arena, a->policy_version));
 	add_text(cx, card, "payloadHash", a->payload_hash, &found);
-	if (a->survey)
+	if (a->tool->outside)
+		add_outside(cx, card, a, &found);
+	else if (a->survey)
 		json_add_member(card, STR("recentContexts"), visible_json(cx->arena, a->survey, &found));
 	found = 0;
 	add_people(cx, card, a, &found);

@@ -3,8 +3,8 @@
  * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
  *
  *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
- *	              payload's hash, policy version, how many recent contexts it would change, the
- *	              agent's own words (last, labelled):
+ *	              payload's hash, policy version, how many recent contexts it would change, of
+ *	              a tool that is not ours its contract and preview, the agent's own words (last, labelled):
  *	              fixed when it was proposed
  *	seen part     summary, affected data, the change (created, deleted, or field by field), the
  *	              environment's version and the blast radius where there are, warnings: what the

@@ -190,7 +190,7 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 	str id;
 
 	TRY(tx_now_us(cx, &now_us));
-	id = id_at(cx->arena, now_us);
+	id = p->call_id.len ? p->call_id : id_at(cx->arena, now_us);
 	TRY(db_later(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
 		c->token_id.len ? TEXT(c->token_id) : NIL, TEXT(str_of(c->transport)),
 		TEXT(str_of(p->tool->name)), TEXT(str_of(effect_name(p->tool->effect))), TEXT(str_of(state)),

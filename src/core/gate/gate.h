@@ -22,6 +22,7 @@ struct gate_pass {
 	bool has_verb; /* holds the tool's own rules, not only the right to propose; in production */
 	str args_hash; /* SHA-256 of the canonical input */
 	str input;     /* the canonical input */
+	str call_id;   /* the id its row will have; empty: gate_record makes one */
 };
 
 /*

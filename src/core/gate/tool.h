@@ -91,9 +91,14 @@ struct tool {
 	/*
 	 * What else is to be known of a call before it is proposed, and takes too long for a transaction: runs
 	 * outside of one, with cx->caller, who may propose it. *out, or nothing, goes on the card as it is then:
-	 * it is not made again at apply. A failure is no answer: the dry-run will say what is wrong. May be NULL.
+	 * it is not made again at apply (but see recheck). A failure is no answer: the dry-run will say what is wrong. May be NULL.
 	 */
 	status (*survey)(struct ctx *cx, const struct tool_call *call, const struct json **out);
+	/*
+	 * Of a tool that is not ours, in the same way before it is applied: what survey had looked at, again. What it gives
+	 * must be the member `digest` that survey gave; another one, or a failure, is version_drift. May be NULL.
+	 */
+	status (*recheck)(struct ctx *cx, const struct tool_call *call, str *out_digest);
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Apply: the stored payload, once, as it was shown (PA-3, PA-5, PA-6). */
+#include "base/clock.h"
 #include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/gate/gate.h"
@@ -8,6 +9,7 @@
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
+#include "core/proposal/run/send.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/tally.h"
 #include "db/db.h"
@@ -24,6 +26,7 @@ struct applying {
 	struct handler_run run;
 	bool production; /* its environment is, as it is now */
 	int64_t now_us;
+	int64_t began_us; /* clock_mono_us, before the claim can have been made */
 };
 
 /* --- may it happen now? Everything is looked at after the locks. --- */
@@ -168,8 +171,17 @@ read_as_proposer(struct ctx *cx, struct applying *a)
 	return handler_in_scope(cx, &a->proposer, &a->run);
 }
 
-/* Inside a savepoint: what does not come out as it was shown is undone. A payload that today's schema refuses
- * can never be applied: that is its end, not an error of this request. */
+/* A payload that today's schema refuses can never be applied: that is its end, not an error of this request. */
+static status
+check_payload(struct ctx *cx, struct applying *a)
+{
+	if (a->p.tool_version != a->tool->version)
+		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
+	TRY(json_parse(cx, a->p.payload, &a->payload));
+	return gate_check_input(cx, a->tool, a->payload);
+}
+
+/* Inside a savepoint: what does not come out as it was shown is undone. */
 static status
 execute(struct ctx *cx, void *arg)
 {
@@ -177,10 +189,7 @@ execute(struct ctx *cx, void *arg)
 	struct card now;
 	status s;
 
-	if (a->p.tool_version != a->tool->version)
-		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
-	TRY(json_parse(cx, a->p.payload, &a->payload));
-	TRY(gate_check_input(cx, a->tool, a->payload));
+	TRY(check_payload(cx, a));
 	a->run = (struct handler_run){ .tool = a->tool,
 		.call = { .input = a->payload,
 			.id = a->p.minted_id,
@@ -303,7 +312,7 @@ finish(struct ctx *cx, struct applying *a, status outcome)
 
 /* --- a bug that a rig plants (base/fault.h): the effect in a transaction of its own --- */
 
-struct later {
+struct split {
 	struct ctx *cx;
 	struct applying a;
 };
@@ -311,7 +320,7 @@ struct later {
 static void
 execute_after_commit(void *arg)
 {
-	struct later *l = arg;
+	struct split *l = arg;
 
 	(void)!tx_run(l->cx, execute, &l->a);
 }
@@ -319,11 +328,49 @@ execute_after_commit(void *arg)
 static status
 execute_later(struct ctx *cx, struct applying *a)
 {
-	struct later *l = arena_alloc(cx->arena, sizeof(*l));
+	struct split *l = arena_alloc(cx->arena, sizeof(*l));
 
-	*l = (struct later){ .cx = cx, .a = *a };
+	*l = (struct split){ .cx = cx, .a = *a };
 	tx_after_commit(cx, execute_after_commit, l);
 	return tx_try(cx, execute, a);
+}
+
+/* --- what somebody else does: claimed here, sent after the commit (EX-4) --- */
+
+/* Is what was previewed still so? *out_look: nobody has looked again yet. */
+static status
+check_preview(struct ctx *cx, const struct applying *a, str seen, bool *out_look)
+{
+	const struct json *digest = json_get(json_get(a->p.card_read, STR("preview")), STR("digest"));
+
+	*out_look = false;
+	if (!a->tool->recheck || !digest || digest->type != JSON_STRING)
+		return OK;
+	*out_look = seen.len == 0;
+	return *out_look || str_eq(seen, digest->text)
+		       ? OK
+		       : fail(cx, E_DRIFT, "what it would change is no longer what was shown; propose again");
+}
+
+static status
+claim(struct ctx *cx, struct applying *a, const struct apply_in *in)
+{
+	status s = check_payload(cx, a);
+	struct attempt attempt;
+	bool look;
+
+	if (is_failure(s))
+		return finish(cx, a, s);
+	TRY(s);
+	TRY(send_possible(cx, a->tool));
+	TRY(check_preview(cx, a, in->seen, &look));
+	if (look) {
+		a->p.sending = send_looks(cx, a->tool);
+		return OK;
+	}
+	TRY(attempt_claim(cx, &a->p, a->tool, &attempt));
+	a->p.sending = send_claimed(cx, &a->p, a->tool, &attempt, a->began_us);
+	return OK;
 }
 
 /* "propose:<id>.<nonce>" -> id */
@@ -341,41 +388,57 @@ no_such_token(struct ctx *cx)
 	return fail(cx, E_NOT_FOUND, "there is no proposal with this token");
 }
 
-status
-proposal_apply(struct ctx *cx, str id, str token, struct proposal *out)
+static status
+find(struct ctx *cx, const struct apply_in *in, struct applying *a)
 {
-	struct applying a = { 0 };
+	str id = in->id;
 	status s;
 
-	TRY(handler_alone(cx));
-	if (token.len && !id_of_token(token, &id))
+	if (in->token.len && !id_of_token(in->token, &id))
 		return no_such_token(cx);
-	s = row_lock(cx, cx->caller->org_id, id, &a.p);
-	if (token.len && s == E_NOT_FOUND)
+	s = row_lock(cx, cx->caller->org_id, id, &a->p);
+	if (in->token.len && s == E_NOT_FOUND)
 		return no_such_token(cx);
 	TRY(s);
-	if (token.len && !row_token_is(cx, &a.p, token))
+	if (in->token.len && !row_token_is(cx, &a->p, in->token))
 		return no_such_token(cx);
-	if (!token.len)
-		TRY(sight_require(cx, &a.p));
-	if (!token.len || sight_of(cx, &a.p))
-		TRY(check_state(cx, &a)); /* who sees it sees that it is over: no right would help */
-	TRY(check_rights(cx, &a));
-	TRY(check_state(cx, &a));
-	TRY(check_proposer(cx, &a));
-	TRY(check_votes(cx, &a));
-	s = PLANTED(apply_split) ? execute_later(cx, &a) : tx_nest(cx, execute, &a);
+	return in->token.len ? OK : sight_require(cx, &a->p);
+}
+
+/* In our own database: done, or failed, in this transaction. */
+static status
+do_it(struct ctx *cx, struct applying *a)
+{
+	status s = PLANTED(apply_split) ? execute_later(cx, a) : tx_nest(cx, execute, a);
+
 	if (s == OK && FAULT_FAILS(apply_after_execute))
 		return fail(cx, E_UNAVAILABLE, "stopped before anything was recorded");
 	if (s != OK && !is_failure(s))
 		return s;
 	if (s == OK)
-		TRY(check_places(cx, &a));
+		TRY(check_places(cx, a));
 	if (!PLANTED(clock_before_lock))
 		tx_waited(cx); /* the handler may have waited for a lock, and time does not */
+	TRY(check_state(cx, a));
+	TRY(finish(cx, a, s));
+	proposal_emit(cx, &a->p);
+	return OK;
+}
+
+status
+proposal_apply(struct ctx *cx, const struct apply_in *in, struct proposal *out)
+{
+	struct applying a = { .began_us = clock_mono_us() };
+
+	TRY(handler_alone(cx));
+	TRY(find(cx, in, &a));
+	if (!in->token.len || sight_of(cx, &a.p))
+		TRY(check_state(cx, &a)); /* who sees it sees that it is over: no right would help */
+	TRY(check_rights(cx, &a));
 	TRY(check_state(cx, &a));
-	TRY(finish(cx, &a, s));
-	proposal_emit(cx, &a.p);
+	TRY(check_proposer(cx, &a));
+	TRY(check_votes(cx, &a));
+	TRY(a.tool->outside ? claim(cx, &a, in) : do_it(cx, &a));
 	*out = a.p;
 	return OK;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/handler.h"
 
+#include "base/limits.h"
 #include "core/gate/gate.h"
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
+#include "json/out.h"
 
 #include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
 
@@ -23,6 +25,69 @@ handler_run(struct ctx *cx, void *arg)
 	cx->in_tool = false;
 	TRY(s);
 	run->result = result;
+	return OK;
+}
+
+/* --- what is not ours to try --- */
+
+/* "name: value, name: value" of an object's members, cut short: one line of a card that shows all of it below. */
+static status
+in_one_line(struct ctx *cx, const struct json *input, str *out)
+{
+	struct buf b;
+	str text;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_BODY + LIMIT_OUTSIDE_SUMMARY);
+	for (const struct json *m = input->type == JSON_OBJECT ? input->child : NULL; m; m = m->next) {
+		TRY(json_text(cx, m, &text));
+		buf_printf(&b, "%s%.*s: %.*s", m == input->child ? "" : ", ", STR_ARG(m->key), STR_ARG(text));
+		if (buf_str(&b).len > LIMIT_OUTSIDE_SUMMARY)
+			break;
+	}
+	TRY(buf_finish(&b, &text));
+	if (text.len > LIMIT_OUTSIDE_SUMMARY) {
+		text.len = LIMIT_OUTSIDE_SUMMARY;
+		while (text.len && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80)
+			text.len--;
+		text = arena_printf(cx->arena, "%.*s…", STR_ARG(text));
+	}
+	*out = text;
+	return OK;
+}
+
+/* What an admin has said that it touches (the option `affects`), or where it is. */
+static status
+affected(struct ctx *cx, const struct tool *t, str key, str *out)
+{
+	const struct json *affects;
+	struct json *options;
+
+	*out = key;
+	if (!t->outside->options.len)
+		return OK;
+	TRY(json_parse(cx, t->outside->options, &options));
+	affects = json_get(options, STR("affects"));
+	if (affects && affects->type == JSON_STRING && affects->text.len)
+		*out = affects->text;
+	return OK;
+}
+
+status
+handler_foresee(struct ctx *cx, struct handler_run *run)
+{
+	const struct tool *t = run->tool;
+	struct tool_result r = { .resource_type = STR("tool") };
+	str input;
+
+	r.resource_key = arena_printf(
+		cx->arena, "%.*s/%.*s", STR_ARG(t->outside->source), STR_ARG(t->outside->remote));
+	r.resource_id = r.resource_key;
+	TRY(in_one_line(cx, run->call.input, &input));
+	TRY(affected(cx, t, r.resource_key, &r.affected));
+	r.summary = arena_printf(cx->arena, "%s (%.*s)%s%.*s", t->title, STR_ARG(t->outside->source),
+		input.len ? ": " : "", STR_ARG(input));
+	run->call.tool = t;
+	run->result = r;
 	return OK;
 }
 

@@ -16,6 +16,12 @@ struct handler_run {
 status handler_run(struct ctx *cx, void *arg);
 
 /*
+ * What is known of a call of somebody else's tool before it is made: which resource it is about, and what an admin has
+ * said that it touches. Nothing is tried. E_TOO_LARGE
+ */
+status handler_foresee(struct ctx *cx, struct handler_run *run) MUST_USE;
+
+/*
  * Outside a transaction, with cx->caller: what the tool finds out before it is proposed (its `survey`), or NULL:
  * nothing, or nothing for this caller. It never fails: what is wrong is for the propose to say. The first asks
  * whether the tool of that name, or kind, has one.

@@ -7,6 +7,7 @@
 #include "core/gate/gate.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
+#include "core/proposal/run/part.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/wire.h"
 #include "db/db.h"
@@ -68,54 +69,6 @@ refused_propose(struct ctx *cx, const void *in, status s)
 	return s == E_IDEMPOTENCY || s == E_TAMPERED ? record_refusal(cx, (str){ 0 }, s) : OK;
 }
 
-/* --- apply, as a part of something else --- */
-
-struct part {
-	str id;
-	struct proposal p;
-};
-
-static status
-apply_part(struct ctx *cx, void *arg)
-{
-	struct part *part = arg;
-
-	return proposal_apply(cx, part->id, (str){ 0 }, &part->p);
-}
-
-/* Applies p where that is possible; where it is refused, p stays and *out_why says why not. */
-static status
-apply_too(struct ctx *cx, struct proposal *p, struct error *out_why)
-{
-	struct part part = { .id = p->id };
-	status s = tx_nest(cx, apply_part, &part);
-
-	if (s == OK) {
-		*p = part.p;
-		return OK;
-	}
-	if (status_info(s)->http >= 500)
-		return s;
-	*out_why = cx->error;
-	out_why->code = s;
-	out_why->message = ctx_message(cx, s);
-	ctx_clear(cx);
-	return OK;
-}
-
-static void
-out_why(struct json_out *o, const struct error *why)
-{
-	if (why->code == OK)
-		return;
-	json_out_object(o, "apply");
-	json_out_str(o, "code", str_of(status_info(why->code)->code));
-	json_out_str(o, "message", why->message);
-	if (why->details.len)
-		json_out_raw(o, "details", why->details);
-	json_out_end(o);
-}
-
 /* --- propose --- */
 
 struct propose_body {
@@ -132,29 +85,17 @@ static const struct field propose_body[] = {
 	FIELD_END,
 };
 
-/* In auto mode what policy lets run is applied at once, by the same way (PA-9); a small helper, too (TL-5).
- */
-static bool
-runs_at_once(struct ctx *cx, const struct proposal *p)
-{
-	return (cx->caller->auto_mode || p->at_once) && p->state == PROPOSAL_APPROVED &&
-	       p->votes_needed == 0 && str_eq(p->effect, STR("mutate")) && sight_may_apply(cx, p);
-}
-
 status
 proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_out *out)
 {
-	struct error why = { .code = OK };
+	struct part_answer how = { .may_refuse = true };
 	struct proposal p;
-	str token;
 
-	TRY(proposal_propose(cx, in, &p, &token));
-	if (runs_at_once(cx, &p))
-		TRY(apply_too(cx, &p, &why));
+	TRY(proposal_propose(cx, in, &p, &how.token));
+	if (part_runs_at_once(cx, &p))
+		TRY(part_apply(cx, &p, &how.why));
 	ctx_header(cx, "Location", arena_printf(cx->arena, "/api/v1/proposals/%.*s", STR_ARG(p.id)));
-	TRY(wire_whole(cx, &p, token, out));
-	out_why(out, &why);
-	return OK;
+	return part_answer(cx, &p, &how, out);
 }
 
 static status
@@ -322,15 +263,13 @@ static status
 run_approve(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct approve_in *i = in;
-	struct error why = { .code = OK };
+	struct part_answer how = { .may_refuse = true };
 	struct proposal p;
 
 	TRY(proposal_approve(cx, i->id, i->view_hash, &p));
 	if (i->apply)
-		TRY(apply_too(cx, &p, &why)); /* a second step: its failure does not undo the vote */
-	TRY(wire_whole(cx, &p, (str){ 0 }, out));
-	out_why(out, &why);
-	return OK;
+		TRY(part_apply(cx, &p, &how.why)); /* a second step: its failure does not undo the vote */
+	return part_answer(cx, &p, &how, out);
 }
 
 struct deny_in {
@@ -396,8 +335,8 @@ run_apply(struct ctx *cx, const void *in, struct json_out *out)
 	const struct id_in *i = in;
 	struct proposal p;
 
-	TRY(proposal_apply(cx, i->id, (str){ 0 }, &p));
-	return wire_whole(cx, &p, (str){ 0 }, out);
+	TRY(proposal_apply(cx, &(struct apply_in){ .id = i->id }, &p));
+	return part_answer(cx, &p, &(struct part_answer){ 0 }, out);
 }
 
 struct token_in {
@@ -415,8 +354,8 @@ run_apply_token(struct ctx *cx, const void *in, struct json_out *out)
 	const struct token_in *i = in;
 	struct proposal p;
 
-	TRY(proposal_apply(cx, (str){ 0 }, i->token, &p));
-	return wire_whole(cx, &p, (str){ 0 }, out);
+	TRY(proposal_apply(cx, &(struct apply_in){ .token = i->token }, &p));
+	return part_answer(cx, &p, &(struct part_answer){ 0 }, out);
 }
 
 /* The token is a secret: the record names the proposal, not the nonce. */
@@ -505,97 +444,6 @@ run_wait(struct ctx *cx, const void *in, struct json_out *out)
 	s = wait_for(cx, &l, clock_mono_us() + timeout * SECOND_US);
 	event_wait_end(cx->events);
 	return s;
-}
-
-/* --- call --- */
-
-struct call_in {
-	str tool;
-	struct json *input, *intent;
-	const struct json *survey;
-};
-static const struct field call_in[] = {
-	FIELD_TEXT(struct call_in, tool, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Its name."),
-	FIELD_JSON(struct call_in, input, .need = true, .doc = "What the tool takes."),
-	FIELD_JSON(struct call_in, intent,
-		.doc = "{summary?, reasoning?}: why, in your own words, for who decides where it becomes a "
-		       "proposal."),
-	FIELD_END,
-};
-
-struct call_out {
-	str tool_call_id, status;
-	struct json *result, *proposal;
-};
-static const struct field call_out[] = {
-	FIELD_TEXT(struct call_out, tool_call_id, .need = true, .doc = "The call."),
-	FIELD_TEXT(struct call_out, status, .need = true,
-		.doc = "executed; awaiting_operator where it became a proposal that people decide; else that "
-		       "proposal's state."),
-	FIELD_JSON(struct call_out, result, .doc = "What the tool gave, where it ran."),
-	FIELD_JSON(struct call_out, proposal, .doc = "The proposal that it became, where it did not."),
-	FIELD_END,
-};
-
-static status
-out_called(struct ctx *cx, struct proposal_called *c, struct json_out *out)
-{
-	struct error why = { .code = OK };
-
-	if (c->ran) {
-		json_out_str(out, "toolCallId", c->tool_call_id);
-		json_out_str(out, "status", STR("executed"));
-		json_out_value(out, "result", c->value);
-		return OK;
-	}
-	if (runs_at_once(cx, &c->p))
-		TRY(apply_too(cx, &c->p, &why));
-	json_out_str(out, "toolCallId", c->p.tool_call_id);
-	json_out_str(out, "status", wire_status(c->p.state_name, true));
-	json_out_object(out, "proposal");
-	TRY(wire_whole(cx, &c->p, c->token, out));
-	out_why(out, &why);
-	json_out_end(out);
-	return OK;
-}
-
-static status
-run_call(struct ctx *cx, const void *in, struct json_out *out)
-{
-	const struct call_in *i = in;
-	struct propose_in asked = { .tool = i->tool,
-		.input = i->input,
-		.idempotency_key = cx->idempotency_key,
-		.survey = i->survey };
-	struct proposal_called called = { 0 };
-
-	TRY(wire_read_intent(cx, i->intent, &asked));
-	TRY(proposal_call(cx, &asked, &called));
-	return out_called(cx, &called, out);
-}
-
-static bool
-wants_call_survey(struct ctx *cx, const void *in)
-{
-	return handler_surveys(cx, ((const struct call_in *)in)->tool);
-}
-
-static status
-survey_call(struct ctx *cx, void *in)
-{
-	struct call_in *i = in;
-
-	i->survey = handler_survey(cx, i->tool, i->input);
-	return OK;
-}
-
-static status
-refused_call(struct ctx *cx, const void *in, status s)
-{
-	const struct call_in *i = in;
-
-	(void)s;
-	return i ? gate_keep_failed(cx, i->tool, i->input) : gate_spend(cx);
 }
 
 /* --- events --- */
@@ -775,21 +623,5 @@ const struct op proposal_ops[] = {
 		.streams = true,
 		.errors = OP_ERRORS(E_UNAVAILABLE),
 		.run = run_events },
-	{ .name = "tool_call",
-		.method = "POST",
-		.path = "/api/v1/tools/call",
-		.rule = RULE_ANYBODY,
-		.effect = OP_MUTATE,
-		.tx = OP_TX_DECIDE,
-		.doc = "Calls a tool. A read runs at once and leaves a row; anything else becomes a "
-		       "proposal.",
-		.in = call_in,
-		.in_size = sizeof(struct call_in),
-		.out = call_out,
-		.errors = PROPOSE_ERRORS,
-		.refused = refused_call,
-		.wants_prepare = wants_call_survey,
-		.prepare = survey_call,
-		.run = run_call },
 	{ 0 },
 };

@@ -36,6 +36,7 @@ struct propose_in {
 };
 
 struct tally;
+struct sending;
 
 /* A proposal as it is stored. Text in the arena. */
 struct proposal {
@@ -63,16 +64,21 @@ struct proposal {
 	str applier_id, applied_audit_id, result, error;
 	str reveal; /* JSON: a secret that applying made, for who applied; not stored */
 	int64_t applied_version;
+	int64_t fence;	     /* how often it was claimed, to be done outside; an outcome must name it */
+	int64_t deadline_at; /* of that claim: for an answer */
 	str mac;
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */
 	bool proposer_may;	      /* of a fresh one: who asked holds the tool's own rules, too */
 	const struct json *card_read; /* the card, parsed; NULL: not yet (row_card) */
+	struct sending *sending;      /* claimed in this transaction: to be sent after it (send.h) */
 	const struct tally *tally;    /* the votes as this transaction has counted them; NULL: it has not */
 };
 
 extern const struct op proposal_ops[];
 extern const struct op explain_ops[]; /* what policy would say */
+extern const struct op call_ops[];    /* tool_call */
+extern const struct op settle_ops[];  /* what became of what is unknown */
 
 /* Proposes and writes the answer of proposal_create: also for a tool that is called and must not run. */
 status proposal_answer(struct ctx *cx, const struct propose_in *in, struct json_out *out) MUST_USE;
@@ -100,6 +106,7 @@ struct proposal_called {
 	bool ran;
 	str tool_call_id;
 	const struct json *value; /* where it ran */
+	struct sending *sending;  /* where it is run outside, after the transaction */
 	struct proposal p;	  /* where it did not */
 	str token;
 };
@@ -119,11 +126,16 @@ status proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out) M
 
 /*
  * By token "propose:<id>.<nonce>", or by id where token is empty. Takes no arguments for the tool.
- * OK: *out is applied, or failed (its error says why). Errors as above, and
+ * OK: *out is applied, or failed (its error says why). Where somebody else does it, it is executing, and out->sending
+ * is to be sent after the commit; or it is as it was, and is to be looked at again first. Errors as above, and
  *
  * E_APPROVAL  votes are missing	E_DRIFT  another card would come out; the state is unchanged
  */
-status proposal_apply(struct ctx *cx, str id, str token, struct proposal *out) MUST_USE;
+struct apply_in {
+	str id, token;
+	str seen; /* the digest that the tool's recheck has just given; empty: not asked yet */
+};
+status proposal_apply(struct ctx *cx, const struct apply_in *in, struct proposal *out) MUST_USE;
 
 /* Inside tx_run, without a caller: the sweeper's. *out_expired false: it was resolved before, or has time. */
 status proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired) MUST_USE;

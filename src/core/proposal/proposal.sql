@@ -13,7 +13,7 @@ SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.pr
 	p.delegator_id, p.token_id, p.transport, p.idempotency_key, p.payload, p.payload_hash, p.card, p.view_hash, p.summary, p.risk, p.environment_id,
 	p.resource_type, p.resource_key, p.votes_needed, p.four_eyes, p.policy_version, p.request_hash, p.salt,
 	p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id, p.applied_audit_id, p.applied_version,
-	p.result, p.error, p.resolved_at, p.provenance, p.mac
+	p.result, p.error, p.resolved_at, p.provenance, p.fence, p.deadline_at, p.mac
 FROM proposal p WHERE p.org_id = $1 AND p.proposal_id = $2
 
 -- name: proposal_lock sqlite
@@ -26,7 +26,7 @@ SELECT proposal_id FROM proposal WHERE org_id = $1 AND proposer_id = $2 AND idem
 
 -- name: proposal_finish
 UPDATE proposal SET state = $4, resolved_at = $5, applier_id = $6, applied_audit_id = $7, applied_version = $8,
-	result = $9, error = $10, mac = $11, changed_at = $12
+	result = $9, error = $10, mac = $11, changed_at = $12, fence = $13, deadline_at = $14
 WHERE org_id = $1 AND proposal_id = $2 AND state = $3
 
 -- name: proposal_list
@@ -35,7 +35,8 @@ SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.pr
 	p.delegator_id, p.token_id, p.transport, p.idempotency_key, p.payload, p.payload_hash, p.card, p.view_hash,
 	p.summary, p.risk, p.environment_id, p.resource_type, p.resource_key, p.votes_needed, p.four_eyes,
 	p.policy_version, p.request_hash, p.salt, p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id,
-	p.applied_audit_id, p.applied_version, p.result, p.error, p.resolved_at, p.provenance, p.mac
+	p.applied_audit_id, p.applied_version, p.result, p.error, p.resolved_at, p.provenance, p.fence,
+	p.deadline_at, p.mac
 FROM proposal p
 WHERE p.org_id = $1 AND p.proposal_id < $2 AND ($3 = '' OR p.state = $3) AND ($4 = '' OR p.tool = $4)
 	AND ($5 = '' OR p.proposer_id = $5)
@@ -47,6 +48,11 @@ SELECT org_id FROM org ORDER BY org_id
 -- name: proposal_overdue
 SELECT proposal_id FROM proposal
 WHERE org_id = $1 AND state IN ('pending', 'approved') AND expires_at <= $2 ORDER BY expires_at LIMIT 100
+
+-- name: proposal_overrun
+-- Claimed, and no outcome by then: nobody knows.
+SELECT proposal_id FROM proposal
+WHERE org_id = $1 AND state = 'executing' AND deadline_at <= $2 ORDER BY deadline_at LIMIT 100
 
 -- name: proposal_proposer
 -- Does the one who proposed still stand: the principal, the token it was done with, the person behind it?

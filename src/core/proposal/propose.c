@@ -12,6 +12,7 @@
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
+#include "core/proposal/run/send.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/tally.h"
 #include "db/db.h"
@@ -238,6 +239,11 @@ dry_run(struct ctx *cx, struct making *m)
 			.id = m->p.minted_id,
 			.now_us = m->p.minted_at,
 			.actor_id = m->p.proposer_id } };
+	if (m->pass.tool->outside) { /* nothing of it is tried: the card says what is known */
+		TRY(handler_foresee(cx, &m->run));
+		m->ran = true;
+		return handler_in_scope(cx, cx->caller, &m->run);
+	}
 	/* a read that needs approval is not run before it is approved (TL-6) */
 	if (m->pass.tool->effect == OP_READ)
 		return OK;
@@ -404,11 +410,16 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 			.id = id_at(cx->arena, now_us),
 			.now_us = now_us,
 			.actor_id = cx->caller->principal_id } };
-	TRY(handler_run(cx, &m->run));
+	TRY(m->pass.tool->outside ? handler_foresee(cx, &m->run) : handler_run(cx, &m->run));
 	TRY(handler_in_scope(cx, cx->caller, &m->run));
 	TRY(handler_place(cx, cx->caller, &m->run, &at));
 	if (!at.may)
 		return gate_refuse(cx, cx->caller, m->pass.tool, at.production);
+	if (m->pass.tool->outside) {
+		TRY(send_possible(cx, m->pass.tool));
+		out->sending = send_read(cx, &m->pass, m->run.call.id);
+		return OK;
+	}
 	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
 	out->ran = true;
 	out->value = m->run.result.value;

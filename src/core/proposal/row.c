@@ -53,6 +53,8 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, error),
 	FIELD_INT(struct proposal, resolved_at),
 	FIELD_TEXT(struct proposal, provenance),
+	FIELD_INT(struct proposal, fence),
+	FIELD_INT(struct proposal, deadline_at),
 	FIELD_TEXT(struct proposal, mac),
 	FIELD_END,
 };
@@ -68,8 +70,8 @@ hex(struct arena *a, const unsigned char bytes[32])
 	return (str){ text, 64 };
 }
 
-static str
-mac_of(struct ctx *cx, const str *parts, size_t count)
+str
+row_mac(struct ctx *cx, const str *parts, size_t count)
 {
 	unsigned char mac[32];
 
@@ -91,9 +93,12 @@ seal(struct ctx *cx, const struct proposal *p)
 		p->idempotency_key, arena_int(cx->arena, p->minted_at), arena_int(cx->arena, p->created_at),
 		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
 		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
-		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
+		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at),
+		arena_int(cx->arena, p->fence), arena_int(cx->arena, p->deadline_at) };
+	size_t count = sizeof(parts) / sizeof(parts[0]);
 
-	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
+	return row_mac(cx, parts,
+		p->fence ? count : count - 2); /* most are never claimed, and older ones have neither */
 }
 
 static status
@@ -230,7 +235,8 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
-		or_null(next.error), TEXT(next.mac), INT(now_us)));
+		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
+		next.deadline_at ? INT(next.deadline_at) : NIL));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
@@ -280,7 +286,7 @@ row_token(struct ctx *cx, const struct proposal *p)
 {
 	str parts[] = { STR("nonce"), p->org_id, p->id, p->salt };
 
-	return arena_printf(cx->arena, "propose:%.*s.%.*s", STR_ARG(p->id), STR_ARG(mac_of(cx, parts, 4)));
+	return arena_printf(cx->arena, "propose:%.*s.%.*s", STR_ARG(p->id), STR_ARG(row_mac(cx, parts, 4)));
 }
 
 bool
@@ -310,7 +316,7 @@ seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 	str parts[] = { STR("vote"), p->org_id, p->id, v->person_id, v->decision, v->reason, v->view_hash,
 		arena_int(cx->arena, v->via_token), arena_int(cx->arena, v->voted_at) };
 
-	return mac_of(cx, parts, sizeof(parts) / sizeof(parts[0]));
+	return row_mac(cx, parts, sizeof(parts) / sizeof(parts[0]));
 }
 
 str

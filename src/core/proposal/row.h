@@ -32,6 +32,9 @@ status row_list(struct ctx *cx, str org_id, const struct row_filter *f, struct p
 /* Inserts p (all but its MAC is set). E_EXISTS the idempotency key is taken. */
 status row_add(struct ctx *cx, struct proposal *p) MUST_USE;
 
+/* The MAC of parts under our key, as hex: the seal of a row. */
+str row_mac(struct ctx *cx, const str *parts, size_t count);
+
 /* Takes the step and writes it. E_GONE it is not possible from where it is. */
 status row_step(struct ctx *cx, struct proposal *p, enum proposal_event event) MUST_USE;
 

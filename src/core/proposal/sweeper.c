@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/event.h"
-#include "core/proposal/proposal.h"
+#include "core/proposal/run/attempt.h"
 #include "db/db.h"
 
 #include <pthread.h>
@@ -25,7 +25,8 @@ struct sweeper {
 
 struct due {
 	str org_id, id;
-	bool expired;
+	bool executing; /* its outcome is overdue, not its decision */
+	bool done;
 };
 struct due_list {
 	struct due *items;
@@ -38,20 +39,29 @@ struct id_row {
 static const struct field id_row[] = { FIELD_TEXT(struct id_row, id), FIELD_END };
 
 static status
-find_in(struct ctx *cx, str org_id, int64_t now_us, struct due_list *list)
+find_by(struct ctx *cx, const struct sql *which, str org_id, int64_t until_us, struct due_list *list)
 {
 	struct due *all;
 	struct id_row *ids;
 	size_t count;
 
-	TRY(db_all(cx, SQL_PROPOSAL_OVERDUE, id_row, sizeof(*ids), &ids, &count, TEXT(org_id), INT(now_us)));
+	TRY(db_all(cx, which, id_row, sizeof(*ids), &ids, &count, TEXT(org_id), INT(until_us)));
 	all = arena_alloc(cx->arena, (list->count + count + 1) * sizeof(*all));
 	if (list->count)
 		memcpy(all, list->items, list->count * sizeof(*all));
 	for (size_t i = 0; i < count; i++)
-		all[list->count++] = (struct due){ .org_id = org_id, .id = ids[i].id };
+		all[list->count++] = (struct due){
+			.org_id = org_id, .id = ids[i].id, .executing = which == SQL_PROPOSAL_OVERRUN
+		};
 	list->items = all;
 	return OK;
+}
+
+static status
+find_in(struct ctx *cx, str org_id, int64_t now_us, struct due_list *list)
+{
+	TRY(find_by(cx, SQL_PROPOSAL_OVERDUE, org_id, now_us, list));
+	return find_by(cx, SQL_PROPOSAL_OVERRUN, org_id, now_us - LIMIT_SEND_SLACK_US, list);
 }
 
 static status
@@ -71,31 +81,32 @@ find_due(struct ctx *cx, void *arg)
 }
 
 static status
-expire(struct ctx *cx, void *arg)
+tidy(struct ctx *cx, void *arg)
 {
 	struct due *d = arg;
 
-	return proposal_expire(cx, d->org_id, d->id, &d->expired);
+	return d->executing ? attempt_lose(cx, d->org_id, d->id, &d->done)
+			    : proposal_expire(cx, d->org_id, d->id, &d->done);
 }
 
 status
-sweeper_round(struct ctx *cx, int64_t *out_expired)
+sweeper_round(struct ctx *cx, int64_t *out_tidied)
 {
 	struct due_list list;
-	int64_t expired = 0;
+	int64_t tidied = 0;
 
 	TRY(db_read(cx, find_due, &list));
 	for (size_t i = 0; i < list.count; i++) {
-		status s = tx_run(cx, expire, &list.items[i]);
+		status s = tx_run(cx, tidy, &list.items[i]);
 
 		if (s != OK) { /* one that was tampered with must not keep the others open */
-			LOG(LOG_WARN, "proposal.not_expired", LOG_STR("id", list.items[i].id),
+			LOG(LOG_WARN, "proposal.not_tidied", LOG_STR("id", list.items[i].id),
 				LOG_STR("why", ctx_message(cx, s)));
 			ctx_clear(cx);
 		}
-		expired += s == OK && list.items[i].expired;
+		tidied += s == OK && list.items[i].done;
 	}
-	*out_expired = expired;
+	*out_tidied = tidied;
 	return OK;
 }
 
@@ -105,7 +116,7 @@ static void
 sweep(struct sweeper *s, struct arena *a)
 {
 	struct ctx cx;
-	int64_t expired;
+	int64_t tidied;
 	status why;
 
 	ctx_init(&cx, a);
@@ -114,7 +125,7 @@ sweep(struct sweeper *s, struct arena *a)
 	cx.tools = s->options.tools;
 	cx.toolsets = s->options.toolsets;
 	cx.events = s->options.events;
-	why = sweeper_round(&cx, &expired);
+	why = sweeper_round(&cx, &tidied);
 	if (why != OK)
 		LOG(LOG_WARN, "proposal.sweep_failed", LOG_STR("why", ctx_message(&cx, why)));
 	for (size_t i = 0; s->options.also && s->options.also[i]; i++) {

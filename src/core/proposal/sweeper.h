@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sweeper: a thread that writes down what the clock has decided: open proposals whose time is over become
- * `expired`, each in its own transaction with its entry in the audit. Hygiene only (PA-4): nobody who decides
- * waits for it.
+ * `expired` (hygiene only, PA-4: nobody who decides waits for it), and what was claimed to be done outside and had no
+ * outcome by its deadline and some slack becomes `unknown` (EX-4). Each in its own transaction with its entry in the
+ * audit; any server may do it, once.
  */
 #ifndef CORE_PROPOSAL_SWEEPER_H
 #define CORE_PROPOSAL_SWEEPER_H
@@ -26,7 +27,7 @@ struct sweeper *sweeper_start(const struct sweeper_options *o);
 /* Ends the thread. NULL is fine. */
 void sweeper_stop(struct sweeper *s);
 
-/* One round in cx, outside a transaction; *out_expired says how many. */
-status sweeper_round(struct ctx *cx, int64_t *out_expired) MUST_USE;
+/* One round in cx, outside a transaction; *out_tidied says how many. */
+status sweeper_round(struct ctx *cx, int64_t *out_tidied) MUST_USE;
 
 #endif

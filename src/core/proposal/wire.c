@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "core/card/card.h"
 #include "core/proposal/row.h"
+#include "core/proposal/run/attempt.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/tally.h"
 #include "db/db.h"
@@ -342,7 +343,7 @@ struct answer {
 		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id, kind,
 		env_id, resource_type, resource_key;
 	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply,
-		*blast_radius, *recent_contexts;
+		*blast_radius, *recent_contexts, *attempt;
 	int64_t tool_version, applied_version, live_version;
 	bool may_apply;
 };
@@ -397,6 +398,10 @@ const struct field wire_out[] = {
 	FIELD_INT(struct answer, applied_version, .doc = "The version the change made."),
 	FIELD_TEXT(struct answer, applied_audit_id, .doc = "The change in the audit log."),
 	FIELD_TEXT(struct answer, resolved_at, .doc = "When it was resolved."),
+	FIELD_JSON(struct answer, attempt,
+		.doc = "Of what is done by another system: when it was claimed, how many bytes were sent, "
+		       "what became of "
+		       "it, what came too late, and who settled it and why."),
 	FIELD_JSON(struct answer, apply, .doc = "Where it was to be applied at once and was not: why."),
 	FIELD_END,
 };
@@ -485,6 +490,20 @@ out_outcome(struct ctx *cx, const struct proposal *p, struct json_out *o)
 		json_out_str(o, "appliedAuditId", p->applied_audit_id);
 	if (p->resolved_at)
 		json_out_time(o, "resolvedAt", p->resolved_at);
+}
+
+static status
+out_attempt(struct ctx *cx, const struct proposal *p, struct json_out *o)
+{
+	struct attempt a;
+
+	if (!p->fence)
+		return OK;
+	TRY(attempt_get(cx, p, &a));
+	json_out_object(o, "attempt");
+	attempt_write(&a, sight_of_result(cx, p), o);
+	json_out_end(o);
+	return OK;
 }
 
 /* As far as the caller's rights go: the votes are not asked. */
@@ -610,7 +629,7 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 		json_out_bool(o, "mayApply", may_apply(cx, p));
 	TRY(out_document(cx, p, card, o));
 	out_outcome(cx, p, o);
-	return OK;
+	return out_attempt(cx, p, o);
 }
 
 status

@@ -9,7 +9,7 @@
 const struct op *
 own_op(const char *name)
 {
-	static const struct op *const tables[] = { proposal_ops, audit_ops };
+	static const struct op *const tables[] = { proposal_ops, call_ops, audit_ops };
 	const struct op *found = NULL;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)

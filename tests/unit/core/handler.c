@@ -22,7 +22,7 @@ run_chain(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 
 	heard.propose = proposal_propose(cx, &in, &p, &token);
 	heard.call = proposal_call(cx, &in, &called);
-	heard.apply = proposal_apply(cx, STR("id"), (str){ 0 }, &p);
+	heard.apply = proposal_apply(cx, &(struct apply_in){ .id = STR("id") }, &p);
 	ctx_clear(cx);
 	*out = (struct tool_result){ .summary = STR("tried") };
 	return OK;
