@@ -341,7 +341,8 @@ execute_later(struct ctx *cx, struct applying *a)
 static status
 check_preview(struct ctx *cx, const struct applying *a, str seen, bool *out_look)
 {
-	const struct json *digest = json_get(json_get(a->p.card_read, STR("preview")), STR("digest"));
+	const struct json *preview = json_get(a->p.card_read, STR("preview"));
+	const struct json *digest = preview ? json_get(preview, STR("digest")) : NULL;
 
 	*out_look = false;
 	if (!a->tool->recheck || !digest || digest->type != JSON_STRING)

@@ -86,12 +86,13 @@ static status
 probe_tool(struct ctx *cx, const struct proposal *p, const struct tool **out)
 {
 	const struct tool *t = tool_find(cx->tools, p->tool);
-	const struct json *name;
-	struct json *options = NULL;
+	const struct json *name = NULL;
+	struct json *options;
 
-	if (t && t->outside && t->outside->options.len)
+	if (t && t->outside && t->outside->options.len) {
 		TRY(json_parse(cx, t->outside->options, &options));
-	name = json_get(options, STR("probe"));
+		name = json_get(options, STR("probe"));
+	}
 	*out = name && name->type == JSON_STRING ? tool_find(cx->tools, name->text) : NULL;
 	if (!*out || (*out)->effect != OP_READ || !(*out)->outside)
 		return fail(cx, E_CONFLICT,
@@ -105,10 +106,12 @@ static status
 probe_input(struct ctx *cx, const struct proposal *p, const struct tool *probe, struct json **out)
 {
 	struct json *payload, *schema, *input = json_new_object(cx->arena);
+	const struct json *properties;
 
 	TRY(json_parse(cx, p->payload, &payload));
 	TRY(json_parse(cx, tool_in_text(cx->tools, probe), &schema));
-	JSON_EACH (takes, json_get(schema, STR("properties"))) {
+	properties = json_get(schema, STR("properties"));
+	for (const struct json *takes = properties ? properties->child : NULL; takes; takes = takes->next) {
 		const struct json *has = json_get(payload, takes->key);
 
 		if (has)
