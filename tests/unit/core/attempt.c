@@ -194,7 +194,7 @@ ask(struct world *w, const struct credential *who, const char *name, const char 
 static struct json *
 asked(struct world *w, const struct credential *who, const char *name, const char *body)
 {
-	struct json *out;
+	struct json *out = NULL;
 	status s = ask(w, who, name, body, &out);
 
 	if (s != OK)
