@@ -10,6 +10,28 @@ CREATE TABLE secret (
 	PRIMARY KEY (org_id, secret_id)
 );
 
+-- Another MCP server whose tools are offered here.
+CREATE TABLE upstream (
+	org_id TEXT NOT NULL REFERENCES org (org_id),
+	upstream_id TEXT NOT NULL,
+	name TEXT NOT NULL, -- the middle of its tools' names
+	kind TEXT NOT NULL CHECK (kind IN ('http', 'stdio')),
+	url TEXT NOT NULL, -- of http
+	networks TEXT NOT NULL, -- that it may be in besides the public one, separated by spaces
+	program TEXT NOT NULL, -- of stdio, JSON: {argv, paths, directory, network}
+	secret_id TEXT NOT NULL, -- JSON {bearer, headers, env}; '' where it needs none
+	secret_names TEXT NOT NULL, -- what is in it, for people: "bearer", "header X-Key", "env TOKEN"
+	version BIGINT NOT NULL,
+	created_by TEXT NOT NULL,
+	created_at BIGINT NOT NULL,
+	disabled BIGINT NOT NULL CHECK (disabled IN (0, 1)),
+	looked_at BIGINT NOT NULL, -- when its tools were last asked for; 0: never
+	problem TEXT NOT NULL, -- why that failed; '' where it did not
+	PRIMARY KEY (org_id, upstream_id),
+	UNIQUE (org_id, name)
+);
+CREATE INDEX upstream_by_look ON upstream (disabled, looked_at);
+
 CREATE TABLE outside_tool (
 	org_id TEXT NOT NULL REFERENCES org (org_id),
 	name TEXT NOT NULL, -- mcp__files__write_file, webhook.sendInvoice

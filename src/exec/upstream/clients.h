@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clients: the connections to other MCP servers that this process has, one for each that was needed, and the thread
+ * that looks whether their tools are still the same.
+ *
+ *	upstreams_start --> [calls, looks, from any thread] --> upstreams_stop --> upstreams_free
+ *
+ * A client is opened with the configuration of the moment, and again when that has changed.
+ */
+#ifndef EXEC_UPSTREAM_CLIENTS_H
+#define EXEC_UPSTREAM_CLIENTS_H
+
+#include "core/outside/outside.h"
+#include "exec/mcp/client.h"
+#include "exec/upstream/upstream.h"
+
+struct upstreams;
+
+struct upstreams_options {
+	const struct ctx *base; /* what the thread's ctx is like; complete when it starts */
+	enum upstream_programs programs;
+};
+
+struct upstreams *upstreams_start(const struct upstreams_options *o);
+void upstreams_stop(struct upstreams *u); /* calls that wait end at once; NULL is fine */
+void upstreams_free(struct upstreams *u); /* nobody calls any more */
+
+/* The process's, by its provider; NULL: there is none. */
+struct upstreams *upstreams_of(const struct ctx *cx);
+enum upstream_programs upstreams_programs(const struct upstreams *u);
+
+/* An outside_call_fn: the provider of TOOL_MCP. arg is a struct upstreams. */
+status upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out);
+
+/* Outside of any transaction, in its lane: its tools, as it lists them now. E_UNAVAILABLE, E_BUSY, E_TOO_LARGE */
+status upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out) MUST_USE;
+
+#endif
