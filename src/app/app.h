@@ -11,6 +11,7 @@
 #include "app/figures.h"
 #include "core/keys.h"
 #include "core/op.h"
+#include "core/outside/outside.h"
 #include "face/cli/cli.h"
 
 #include <stdatomic.h>
@@ -31,6 +32,7 @@ struct registry;
 struct reservoir;
 struct sweeper;
 struct tool;
+struct upstreams;
 
 struct app {
 	struct config config;
@@ -54,6 +56,8 @@ struct app {
 	struct oauth *oauth;	     /* our own authorization server */
 	bool nameless;		     /* others reach us, and no public-url says by which name */
 	struct known *known;	     /* who tokens are */
+	struct outside outside;	     /* who does what is not ours to do */
+	struct upstreams *upstreams; /* other MCP servers */
 	struct lanes *lanes;	     /* the ways to other systems */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */

@@ -18,6 +18,7 @@
 #include "domain/flag/store/ops.h"
 #include "domain/flag/store/store.h"
 #include "domain/note/note.h"
+#include "exec/upstream/upstream.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
@@ -52,6 +53,8 @@ const struct op *const app_ops[] = {
 	evaluate_ops,
 	exchange_ops,
 	reservoir_ops,
+	upstream_ops,
+	upstream_tool_ops,
 	NULL,
 };
 

@@ -34,6 +34,7 @@
 #include "core/ident/recall.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
+#include "exec/upstream/clients.h"
 #include "face/console/console.h"
 #include "face/mcp/mcp.h"
 #include "face/oauth/oauth.h"
@@ -335,6 +336,24 @@ start_sealer(struct ctx *cx, struct sealer **out)
 	return sealer_start(cx, &o, out);
 }
 
+static enum upstream_programs
+programs_of(const struct config *c)
+{
+	return str_eq(c->stdio_upstreams, STR("sandboxed"))    ? UPSTREAM_SANDBOXED
+	       : str_eq(c->stdio_upstreams, STR("unconfined")) ? UPSTREAM_UNCONFINED
+							       : UPSTREAM_NO_PROGRAMS;
+}
+
+static void
+start_upstreams(struct app *app)
+{
+	app->base.outside = &app->outside;
+	app->upstreams = upstreams_new(
+		&(struct upstreams_options){ .base = &app->base, .programs = programs_of(&app->config) });
+	app->outside.providers[TOOL_MCP] =
+		(struct outside_provider){ .call = upstreams_call, .arg = app->upstreams };
+}
+
 /* After the address is ours: the database, the keys that belong to it, and what works behind the requests. */
 static status
 start_kernel(struct ctx *cx, struct sealer **out_sealer)
@@ -355,6 +374,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.known = app->known;
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
+	start_upstreams(app);
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
@@ -368,6 +388,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 		.toolsets = app->toolsets,
 		.events = app->events,
 		.also = app_sweeps });
+	upstreams_start(app->upstreams);
 	mcp_start(app->mcp);
 	return say_ready(cx);
 }
@@ -386,6 +407,7 @@ serve_on(struct ctx *cx)
 		CHECK(pthread_kill(watcher, SIGUSR2) == 0);
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
+	upstreams_stop(app->upstreams); /* first: nobody waits for another system any longer */
 	sweeper_stop(app->sweeper);
 	feed_stop(app->feed); /* before the server: they hold streams */
 	ofrep_stop(app->ofrep);
@@ -395,6 +417,7 @@ serve_on(struct ctx *cx)
 	live_free(app->live);
 	recall_free(app->recall);
 	known_free(app->known);
+	upstreams_free(app->upstreams);
 	lanes_free(app->lanes);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
 	return s;

@@ -56,6 +56,12 @@ is_database(str text)
 }
 
 static bool
+is_programs(str s)
+{
+	return str_eq(s, STR("off")) || str_eq(s, STR("sandboxed")) || str_eq(s, STR("unconfined"));
+}
+
+static bool
 is_log_level(str text)
 {
 	enum log_level level;
@@ -366,6 +372,15 @@ const struct setting settings[] = {
 		ROW(oauth_registrations),
 		.min = 0,
 		.max = LIMIT_SETTING_REGISTRATIONS,
+		.where = IN_SERVE },
+	{ .flag = { "stdio-upstreams", "HOW", "off",
+		  "Whether admins may add MCP servers that are programs on this machine: off, sandboxed (in "
+		  "bubblewrap, "
+		  "with nothing but what is granted), or unconfined (with all rights of this server)." },
+		.group = "Other systems",
+		ROW(stdio_upstreams),
+		.check = is_programs,
+		.accepts = "off, sandboxed or unconfined",
 		.where = IN_SERVE },
 	{ .flag = { "oauth-document-hosts", "HOSTS", "",
 		  "Hosts, separated by commas, whose client ID metadata documents may be fetched although "

@@ -24,7 +24,7 @@ static const struct {
 };
 
 /* What no level below admin may touch beyond reading and proposing (ID-4). */
-static const char *const guarded[] = { "access.", "policy.", "server.", "audit.subject." };
+static const char *const guarded[] = { "access.", "policy.", "server.", "audit.subject.", "mcp.upstream." };
 
 const char *
 level_name(enum level l)

@@ -10,6 +10,7 @@
 #include "core/gate/tool.h"
 #include "core/outside/lane.h"
 #include "db/db.h"
+#include "exec/mcp/client.h"
 #include "exec/safe.h"
 #include "exec/upstream/look.h"
 #include "http/client/guard.h"
@@ -38,6 +39,7 @@ struct upstreams {
 	struct event_hub *bell;
 	atomic_bool stop;
 	pthread_t thread;
+	bool started;
 };
 
 /* --- the table --- */
@@ -120,7 +122,8 @@ copy(str s)
 
 /* Two may have opened one at the same moment: the second is used once and goes. */
 static status
-put(struct ctx *cx, struct upstreams *u, const struct upstream *of, struct mcp_client *client, struct opened **out)
+put(struct ctx *cx, struct upstreams *u, const struct upstream *of, struct mcp_client *client,
+	struct opened **out)
 {
 	struct opened *o = calloc(1, sizeof(*o));
 	bool stopped;
@@ -169,7 +172,8 @@ load_secret(struct ctx *cx, void *arg)
 static const struct http_client_field *
 fields_of(struct ctx *cx, const struct json *object, size_t *out_count)
 {
-	struct http_client_field *fields = arena_alloc(cx->arena, ((object ? object->count : 0) + 1) * sizeof(*fields));
+	struct http_client_field *fields =
+		arena_alloc(cx->arena, ((object ? object->count : 0) + 1) * sizeof(*fields));
 	size_t n = 0;
 
 	for (const struct json *m = object ? object->child : NULL; m; m = m->next)
@@ -210,19 +214,20 @@ set_program(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	const struct json *paths, *directory;
 	struct mcp_path *list;
 	struct json *doc;
-	str *argv;
+	const str *argv;
 	size_t n = 0;
 
 	if (u->options.programs == UPSTREAM_NO_PROGRAMS)
 		return fail(cx, E_UNAVAILABLE, "this server starts no programs (setting stdio-upstreams)");
 	TRY(json_parse(cx, o->of->program, &doc));
-	TRY(json_bind_strings(cx, json_get(doc, STR("argv")), STR("/argv"), LIMIT_UPSTREAM_WORDS, (const str **)&argv,
-		&o->program.argc));
+	TRY(json_bind_strings(
+		cx, json_get(doc, STR("argv")), STR("/argv"), LIMIT_SOURCE_WORDS, &argv, &o->program.argc));
 	o->program.argv = argv;
 	paths = json_get(doc, STR("paths"));
 	list = arena_alloc(cx->arena, ((paths ? paths->count : 0) + 1) * sizeof(*list));
 	for (const struct json *p = paths ? paths->child : NULL; p; p = p->next)
-		list[n++] = (struct mcp_path){ .path = json_get(p, STR("path"))->text, .writable = truth_of(p, "writable") };
+		list[n++] = (struct mcp_path){ .path = json_get(p, STR("path"))->text,
+			.writable = truth_of(p, "writable") };
 	o->program.paths = list;
 	o->program.path_count = n;
 	directory = json_get(doc, STR("directory"));
@@ -245,13 +250,14 @@ set_options(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	o->options.name = o->of->name;
 	if (str_eq(o->of->kind, STR("stdio"))) {
 		TRY(set_program(cx, u, o));
-		o->program.variables =
-			fields_of(cx, secret ? json_get(secret, STR("env")) : NULL, &o->program.variable_count);
+		o->program.variables = fields_of(
+			cx, secret ? json_get(secret, STR("env")) : NULL, &o->program.variable_count);
 		return OK;
 	}
 	o->options.url = o->of->url;
 	o->options.bearer = bearer ? bearer->text : (str){ 0 };
-	o->options.fields = fields_of(cx, secret ? json_get(secret, STR("headers")) : NULL, &o->options.field_count);
+	o->options.fields =
+		fields_of(cx, secret ? json_get(secret, STR("headers")) : NULL, &o->options.field_count);
 	set_networks(cx, o);
 	return OK;
 }
@@ -307,7 +313,8 @@ weigh(struct ctx *cx, str source, struct outside_answer *out)
 		return;
 	if (out->result.len > LIMIT_UPSTREAM_RESULT) {
 		out->result = arena_printf(cx->arena,
-			"{\"content\":[{\"type\":\"text\",\"text\":\"It was done; its answer of %zu bytes is larger than "
+			"{\"content\":[{\"type\":\"text\",\"text\":\"It was done; its answer of %zu bytes is "
+			"larger than "
 			"is handed on.\"}]}",
 			out->result.len);
 		return;
@@ -320,7 +327,8 @@ weigh(struct ctx *cx, str source, struct outside_answer *out)
 	text = content ? json_get(content, STR("text")) : NULL;
 	out->end = OUTSIDE_REFUSED;
 	out->why = arena_printf(cx->arena, "%.*s says: %.*s", STR_ARG(source),
-		text ? (int)(text->text.len > 500 ? 500 : text->text.len) : 10, text ? text->text.ptr : "it failed.");
+		text ? (int)(text->text.len > 500 ? 500 : text->text.len) : 10,
+		text ? text->text.ptr : "it failed.");
 }
 
 status
@@ -405,7 +413,8 @@ find_changed(struct upstreams *u, struct arena *a, struct loading *out)
 		if (now == o->changes)
 			continue;
 		o->changes = now;
-		*out = (struct loading){ .org_id = arena_str(a, o->org_id), .id = arena_str(a, str_of(o->id)) };
+		*out = (struct loading){ .org_id = arena_str(a, o->org_id),
+			.id = arena_str(a, str_of(o->id)) };
 		return true;
 	}
 	return false;
@@ -417,7 +426,8 @@ look_at(struct ctx *cx, const struct upstream *of)
 	status s = look_and_store(cx, of);
 
 	if (s != OK)
-		LOG(LOG_WARN, "upstream.not_looked", LOG_STR("name", of->name), LOG_STR("why", ctx_message(cx, s)));
+		LOG(LOG_WARN, "upstream.not_looked", LOG_STR("name", of->name),
+			LOG_STR("why", ctx_message(cx, s)));
 	ctx_clear(cx);
 }
 
@@ -454,15 +464,21 @@ watch(void *arg)
 }
 
 struct upstreams *
-upstreams_start(const struct upstreams_options *o)
+upstreams_new(const struct upstreams_options *o)
 {
 	struct upstreams *u = calloc(1, sizeof(*u));
 
 	CHECK(u != NULL && pthread_mutex_init(&u->lock, NULL) == 0);
 	u->options = *o;
 	u->bell = event_hub_new(0);
-	CHECK(pthread_create(&u->thread, NULL, watch, u) == 0);
 	return u;
+}
+
+void
+upstreams_start(struct upstreams *u)
+{
+	CHECK(pthread_create(&u->thread, NULL, watch, u) == 0);
+	u->started = true;
 }
 
 void
@@ -477,7 +493,8 @@ upstreams_stop(struct upstreams *u)
 		mcp_client_stop(o->client);
 	CHECK(pthread_mutex_unlock(&u->lock) == 0);
 	event_publish(u->bell, &(struct event){ .type = STR("stop") });
-	CHECK(pthread_join(u->thread, NULL) == 0);
+	if (u->started)
+		CHECK(pthread_join(u->thread, NULL) == 0);
 }
 
 void

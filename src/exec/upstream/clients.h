@@ -3,7 +3,7 @@
  * clients: the connections to other MCP servers that this process has, one for each that was needed, and the thread
  * that looks whether their tools are still the same.
  *
- *	upstreams_start --> [calls, looks, from any thread] --> upstreams_stop --> upstreams_free
+ *	upstreams_new --> upstreams_start --> [calls, looks, from any thread] --> upstreams_stop --> upstreams_free
  *
  * A client is opened with the configuration of the moment, and again when that has changed.
  */
@@ -11,9 +11,9 @@
 #define EXEC_UPSTREAM_CLIENTS_H
 
 #include "core/outside/outside.h"
-#include "exec/mcp/client.h"
 #include "exec/upstream/upstream.h"
 
+struct mcp_tools;
 struct upstreams;
 
 struct upstreams_options {
@@ -21,9 +21,10 @@ struct upstreams_options {
 	enum upstream_programs programs;
 };
 
-struct upstreams *upstreams_start(const struct upstreams_options *o);
-void upstreams_stop(struct upstreams *u); /* calls that wait end at once; NULL is fine */
-void upstreams_free(struct upstreams *u); /* nobody calls any more */
+struct upstreams *upstreams_new(const struct upstreams_options *o);
+void upstreams_start(struct upstreams *u); /* the thread */
+void upstreams_stop(struct upstreams *u);  /* calls that wait end at once; NULL is fine */
+void upstreams_free(struct upstreams *u);  /* nobody calls any more */
 
 /* The process's, by its provider; NULL: there is none. */
 struct upstreams *upstreams_of(const struct ctx *cx);

@@ -19,7 +19,8 @@ struct looking {
 };
 
 static status
-record(struct ctx *cx, const struct looking *l, enum audit_action action, const struct toolset_tool *t, const char *why)
+record(struct ctx *cx, const struct looking *l, enum audit_action action, const struct toolset_tool *t,
+	const char *why)
 {
 	struct audit_entry e = { .action = action,
 		.org_id = l->of->org_id,
@@ -128,13 +129,14 @@ look_store(struct ctx *cx, const struct upstream *of, const struct mcp_tools *to
 	TRY(toolset_list(cx, now.org_id, now.id, &l.known, &l.count));
 	l.seen = arena_alloc(cx->arena, l.count + 1);
 	l.found.tools = (int64_t)tools->count;
-	for (size_t i = 0; i < tools->count && i < LIMIT_UPSTREAM_TOOLS; i++)
+	for (size_t i = 0; i < tools->count && i < LIMIT_SOURCE_TOOLS; i++)
 		TRY(see(cx, &l, &tools->all[i]));
 	for (size_t i = 0; i < l.count; i++)
 		if (!l.seen[i])
 			TRY(miss(cx, &l, &l.known[i]));
 	TRY(upstream_looked(cx, &now,
-		tools->count > LIMIT_UPSTREAM_TOOLS ? STR("it has more tools than are looked at") : (str){ 0 }));
+		tools->count > LIMIT_SOURCE_TOOLS ? STR("it has more tools than are looked at")
+						  : (str){ 0 }));
 	*out = l.found;
 	return OK;
 }

@@ -19,8 +19,8 @@ struct look_found {
 };
 
 /* Inside tx_run: compares, and writes down what is different, on record. */
-status look_store(
-	struct ctx *cx, const struct upstream *of, const struct mcp_tools *tools, struct look_found *out) MUST_USE;
+status look_store(struct ctx *cx, const struct upstream *of, const struct mcp_tools *tools,
+	struct look_found *out) MUST_USE;
 
 /* Outside of any transaction: asks, and stores; that it could not be asked is stored, too. */
 status look_and_store(struct ctx *cx, const struct upstream *of) MUST_USE;

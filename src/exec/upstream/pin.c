@@ -15,8 +15,8 @@
 static bool
 is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-	       c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == '-' || c == '.';
 }
 
 static bool
@@ -42,8 +42,8 @@ our_name(struct arena *a, str upstream, str remote)
 	}
 	if (!changed)
 		return arena_printf(a, "mcp__%.*s__%.*s", STR_ARG(upstream), (int)n, text);
-	return arena_printf(a, "mcp__%.*s__%.*s_%.*s", STR_ARG(upstream), (int)(n > 100 ? 100 : n), text, (int)HASH_PART,
-		sha256_hex(a, remote).ptr);
+	return arena_printf(a, "mcp__%.*s__%.*s_%.*s", STR_ARG(upstream), (int)(n > 100 ? 100 : n), text,
+		(int)HASH_PART, sha256_hex(a, remote).ptr);
 }
 
 /* One letter for all that look like it (after UTS 39, for ASCII), in any case. */
@@ -139,7 +139,8 @@ pin_read(struct ctx *cx, str upstream, str remote, str text, struct pin *out)
 		p.refused = STR("its definition is too large");
 		p.text = STR("{}");
 	} else if (s != OK) {
-		p.refused = arena_printf(cx->arena, "its definition cannot be read: %.*s", STR_ARG(ctx_message(cx, s)));
+		p.refused = arena_printf(
+			cx->arena, "its definition cannot be read: %.*s", STR_ARG(ctx_message(cx, s)));
 		p.text = STR("{}");
 	} else {
 		p.refused = problem(cx, &p);
@@ -196,7 +197,8 @@ pin_out_schema(struct ctx *cx, const struct pin *p, str *out)
 	if (theirs && theirs->type == JSON_OBJECT && !has_reference(theirs))
 		TRY(json_text(cx, theirs, &text));
 	*out = arena_printf(cx->arena,
-		"{\"type\":\"object\",\"properties\":{\"content\":{\"type\":\"array\"},\"isError\":{\"type\":\"boolean\"}%s%.*s}}",
+		"{\"type\":\"object\",\"properties\":{\"content\":{\"type\":\"array\"},\"isError\":{\"type\":"
+		"\"boolean\"}%s%.*s}}",
 		theirs ? ",\"structuredContent\":" : "", theirs ? (int)text.len : 0, text.ptr);
 	return OK;
 }

@@ -13,12 +13,12 @@
 #include "json/json.h"
 
 struct pin {
-	str name;	    /* mcp__<upstream>__<tool>: ours for it */
-	str remote;	    /* the server's own */
-	str text;	    /* the definition, canonical; as it came where it has no such form */
+	str name;   /* mcp__<upstream>__<tool>: ours for it */
+	str remote; /* the server's own */
+	str text;   /* the definition, canonical; as it came where it has no such form */
 	str hash;
 	const struct json *definition; /* NULL where it is no object that we read */
-	str refused;	    /* why it can never be accepted; empty: an admin decides */
+	str refused;		       /* why it can never be accepted; empty: an admin decides */
 };
 
 /* remote and text live as long as *out. E_TOO_LARGE */

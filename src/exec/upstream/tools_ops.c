@@ -18,15 +18,18 @@ struct tools_out {
 };
 static const struct field tools_out[] = {
 	FIELD_JSON(struct tools_out, tools, .need = true,
-		.doc = "By name: {name, remote, state, definition, definitionHash, diff?, renamedFrom?, refused?, "
+		.doc = "By name: {name, remote, state, definition, definitionHash, diff?, renamedFrom?, "
+		       "refused?, "
 		       "problem?, effect, "
-		       "tier, category, ...}. definition is what the server says now, and definitionHash what "
+		       "tier, category, ...}. definition is what the server says now, and definitionHash "
+		       "what "
 		       "accepting it must name."),
 	FIELD_END,
 };
 
 static status
-renamed_from(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t, str *out)
+renamed_from(
+	struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t, str *out)
 {
 	bool same;
 
@@ -53,8 +56,8 @@ look_alike(struct ctx *cx, const struct toolset_tool *all, size_t count, const s
 
 /* Why it can never be accepted as it is; empty: it can. */
 static status
-refusal(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t, struct pin *out_pin,
-	str *out)
+refusal(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t,
+	struct pin *out_pin, str *out)
 {
 	TRY(pin_read(cx, t->source, t->remote, t->seen, out_pin));
 	*out = out_pin->refused.len ? out_pin->refused : look_alike(cx, all, count, t);
@@ -94,7 +97,8 @@ write_said(const struct toolset_tool *t, struct json_out *o)
 }
 
 static status
-write_tool(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t, struct json_out *o)
+write_tool(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t,
+	struct json_out *o)
 {
 	bool accepted = str_eq(t->state, STR("accepted"));
 	str refused, renamed = { 0 }, problem = { 0 };
@@ -178,7 +182,9 @@ static status
 prepare_refresh(struct ctx *cx, void *in)
 {
 	struct id_in *i = in;
-	struct finding f = { .org_id = cx->caller->org_id, .id = i->id, .of = ARENA_NEW(cx->arena, struct upstream) };
+	struct finding f = {
+		.org_id = cx->caller->org_id, .id = i->id, .of = ARENA_NEW(cx->arena, struct upstream)
+	};
 	struct mcp_tools *tools = ARENA_NEW(cx->arena, struct mcp_tools);
 
 	TRY(db_read(cx, find, &f));
@@ -236,9 +242,11 @@ struct accept_in {
 static const struct field accept_in[] = {
 	FIELD_TEXT(struct accept_in, id, .need = true, .min = 1, .max = LIMIT_NAME, .doc = "Which server."),
 	FIELD_JSON(struct accept_in, tools, .need = true,
-		.doc = "[{name, definitionHash, effect?, tier?, category?, domain?, rollbackSupported?, financial?, "
+		.doc = "[{name, definitionHash, effect?, tier?, category?, domain?, rollbackSupported?, "
+		       "financial?, "
 		       "personalData?, "
-		       "phi?, failure?, contract?, deadlineMs?, options?}]: each with exactly the definition that was "
+		       "phi?, failure?, contract?, deadlineMs?, options?}]: each with exactly the definition "
+		       "that was "
 		       "read."),
 	FIELD_END,
 };
@@ -308,7 +316,8 @@ record(struct ctx *cx, enum audit_action action, const struct toolset_tool *t, c
 }
 
 static status
-accept(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all, size_t count, const struct said *i)
+take_it(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all, size_t count,
+	const struct said *i)
 {
 	const struct toolset_tool *found = find_tool(all, count, i->name, u->id);
 	struct toolset_tool t;
@@ -316,13 +325,15 @@ accept(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all,
 	struct pin p;
 
 	if (!found)
-		return fail(cx, E_NOT_FOUND, "%.*s has no tool called \"%.*s\"", STR_ARG(u->name), STR_ARG(i->name));
+		return fail(cx, E_NOT_FOUND, "%.*s has no tool called \"%.*s\"", STR_ARG(u->name),
+			STR_ARG(i->name));
 	t = *found;
 	if (!str_eq(t.seen_hash, i->definition_hash))
 		return fail(cx, E_CONFLICT, "%.*s is defined otherwise now; read it again", STR_ARG(t.name));
 	TRY(refusal(cx, all, count, &t, &p, &refused));
 	if (refused.len)
-		return fail(cx, E_INVALID, "%.*s can never be accepted: %.*s", STR_ARG(t.name), STR_ARG(refused));
+		return fail(
+			cx, E_INVALID, "%.*s can never be accepted: %.*s", STR_ARG(t.name), STR_ARG(refused));
 	TRY(apply_said(cx, i, &p, &t));
 	TRY(toolset_problem(cx, u->org_id, &t, &why));
 	if (why.len)
@@ -337,17 +348,19 @@ run_accept(struct ctx *cx, const void *in, struct json_out *out)
 	const struct accept_in *i = in;
 	struct toolset_tool *all;
 	struct upstream u;
-	struct said one;
 	size_t count, n = 0;
 
-	if (i->tools->type != JSON_ARRAY || !i->tools->count || i->tools->count > LIMIT_UPSTREAM_TOOLS)
+	if (i->tools->type != JSON_ARRAY || !i->tools->count || i->tools->count > LIMIT_SOURCE_TOOLS)
 		return fail(cx, E_INVALID, "/tools must be a list of {name, definitionHash, ...}");
 	TRY(upstream_lock(cx, cx->caller->org_id, i->id, &u));
 	JSON_EACH (item, i->tools) {
+		struct said one = { 0 };
+
 		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n++),
 			json_bind(cx, item, said, sizeof(one), &one)));
-		TRY(toolset_list(cx, u.org_id, (str){ 0 }, &all, &count)); /* with what was accepted just before */
-		TRY(accept(cx, &u, all, count, &one));
+		TRY(toolset_list(
+			cx, u.org_id, (str){ 0 }, &all, &count)); /* with what was accepted just before */
+		TRY(take_it(cx, &u, all, count, &one));
 	}
 	return write_tools(cx, &u, out);
 }
@@ -359,7 +372,8 @@ struct refuse_in {
 };
 static const struct field refuse_in[] = {
 	FIELD_TEXT(struct refuse_in, id, .need = true, .min = 1, .max = LIMIT_NAME, .doc = "Which server."),
-	FIELD_TEXT(struct refuse_in, name, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Which tool."),
+	FIELD_TEXT(
+		struct refuse_in, name, .need = true, .min = 1, .max = LIMIT_TOOL_NAME, .doc = "Which tool."),
 	FIELD_END,
 };
 
@@ -374,7 +388,8 @@ run_refuse(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(upstream_lock(cx, cx->caller->org_id, i->id, &u));
 	s = toolset_get(cx, u.org_id, i->name, &t);
 	if (s == E_NOT_FOUND || (s == OK && !str_eq(t.source_id, u.id)))
-		return fail(cx, E_NOT_FOUND, "%.*s has no tool called \"%.*s\"", STR_ARG(u.name), STR_ARG(i->name));
+		return fail(cx, E_NOT_FOUND, "%.*s has no tool called \"%.*s\"", STR_ARG(u.name),
+			STR_ARG(i->name));
 	TRY(s);
 	t.state = STR("quarantined");
 	t.definition = t.definition_hash = (str){ 0 };
@@ -391,7 +406,8 @@ const struct op upstream_tool_ops[] = {
 		.path = "/api/v1/upstreams/{id}/tools",
 		.rule = "mcp.upstream.read",
 		.tx = OP_TX_READ,
-		.doc = "Lists what another MCP server offers: accepted, quarantined with what has changed, or gone.",
+		.doc = "Lists what another MCP server offers: accepted, quarantined with what has changed, "
+		       "or gone.",
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
 		.out = tools_out,
@@ -403,11 +419,13 @@ const struct op upstream_tool_ops[] = {
 		.rule = MANAGE,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Asks another MCP server for its tools now. What is new or other than accepted is quarantined.",
+		.doc = "Asks another MCP server for its tools now. What is new or other than accepted is "
+		       "quarantined.",
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
 		.out = tools_out,
-		.errors = OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_BUSY, E_TOO_LARGE, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
+		.errors = OP_ERRORS(
+			E_NOT_FOUND, E_CONFLICT, E_BUSY, E_TOO_LARGE, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
 		.prepare = prepare_refresh,
 		.run = run_refresh },
 	{ .name = "upstream_tools_accept",
@@ -416,7 +434,8 @@ const struct op upstream_tool_ops[] = {
 		.rule = MANAGE,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Offers tools of another MCP server, exactly as they are defined there now, and says what they do.",
+		.doc = "Offers tools of another MCP server, exactly as they are defined there now, and says "
+		       "what they do.",
 		.in = accept_in,
 		.in_size = sizeof(struct accept_in),
 		.out = tools_out,

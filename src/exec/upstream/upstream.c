@@ -68,8 +68,7 @@ upstream_looked(struct ctx *cx, const struct upstream *u, str problem)
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
-	return db_run(
-		cx, SQL_UPSTREAM_LOOKED, TEXT(u->org_id), TEXT(u->id), INT(now_us), TEXT(problem));
+	return db_run(cx, SQL_UPSTREAM_LOOKED, TEXT(u->org_id), TEXT(u->id), INT(now_us), TEXT(problem));
 }
 
 /* --- as it is shown --- */
@@ -90,7 +89,8 @@ static const struct field shown[] = {
 	FIELD_TEXT(struct shown, looked_at, .doc = "When its tools were last asked for; absent: never."),
 	FIELD_TEXT(struct shown, problem, .doc = "What was wrong then; absent: nothing."),
 	FIELD_TEXT(struct shown, breaker, .need = true,
-		.doc = "closed: all is well; open: it has not answered for a while and is not asked; trying."),
+		.doc = "closed: all is well; open: it has not answered for a while and is not asked; "
+		       "trying."),
 	FIELD_JSON(struct shown, networks, .need = true,
 		.doc = "Networks that are not public and that it may be in."),
 	FIELD_JSON(struct shown, program,
@@ -122,7 +122,8 @@ write_words(struct json_out *o, const char *key, str words, char between)
 static void
 write_upstream(struct ctx *cx, struct json_out *o, const struct upstream *u)
 {
-	struct lane_state lane = cx->lanes ? lane_look(cx, u->id) : (struct lane_state){ .breaker = "closed" };
+	struct lane_state lane =
+		cx->lanes ? lane_look(cx, u->id) : (struct lane_state){ .breaker = "closed" };
 
 	json_out_str(o, "id", u->id);
 	json_out_str(o, "name", u->name);
@@ -240,7 +241,8 @@ static const struct field create_in[] = {
 		.doc = "Of stdio: {argv, paths?: [{path, writable}], directory?, network?}: what is started, "
 		       "and all "
 		       "that it is granted."),
-	FIELD_JSON(struct create_in, env, .doc = "Of stdio: {name: value} of its environment. Kept as a token is."),
+	FIELD_JSON(struct create_in, env,
+		.doc = "Of stdio: {name: value} of its environment. Kept as a token is."),
 	FIELD_END,
 };
 
@@ -271,13 +273,14 @@ check_texts(struct ctx *cx, const struct json *object, const char *path, const c
 {
 	if (!object)
 		return OK;
-	if (object->type != JSON_OBJECT || object->count > LIMIT_UPSTREAM_WORDS)
+	if (object->type != JSON_OBJECT || object->count > LIMIT_SOURCE_WORDS)
 		return invalid(cx, path, "must be an object of texts");
 	JSON_EACH (m, object) {
 		if (m->type != JSON_STRING || !m->key.len)
 			return invalid(cx, path, "must be an object of texts");
 		for (size_t i = 0; i < m->key.len; i++)
-			if (m->key.ptr[i] <= ' ' || m->key.ptr[i] == ':' || m->key.ptr[i] == '=' || m->key.ptr[i] >= 0x7f)
+			if (m->key.ptr[i] <= ' ' || m->key.ptr[i] == ':' || m->key.ptr[i] == '=' ||
+				m->key.ptr[i] >= 0x7f)
 				return invalid(cx, path, "has a name that is none");
 		buf_printf(names, "%s%s %.*s", names->len ? "\n" : "", what, STR_ARG(m->key));
 	}
@@ -307,7 +310,7 @@ check_paths(struct ctx *cx, const struct json *paths)
 {
 	if (!paths)
 		return OK;
-	if (paths->type != JSON_ARRAY || paths->count > LIMIT_UPSTREAM_WORDS)
+	if (paths->type != JSON_ARRAY || paths->count > LIMIT_SOURCE_WORDS)
 		return invalid(cx, "/program/paths", "must be a list of {path, writable}");
 	JSON_EACH (p, paths) {
 		const struct json *path = json_get(p, STR("path")), *writable = json_get(p, STR("writable"));
@@ -338,7 +341,8 @@ check_program(struct ctx *cx, const struct json *p, str *out)
 		if (!found)
 			return invalid(cx, "/program", "must be {argv, paths?, directory?, network?}");
 	}
-	TRY(json_bind_strings(cx, json_get(p, STR("argv")), STR("/program/argv"), LIMIT_UPSTREAM_WORDS, &argv, &argc));
+	TRY(json_bind_strings(
+		cx, json_get(p, STR("argv")), STR("/program/argv"), LIMIT_SOURCE_WORDS, &argv, &argc));
 	if (!argc || !str_starts(argv[0], STR("/")))
 		return invalid(cx, "/program/argv", "must begin with the absolute path of a program");
 	if ((directory && (directory->type != JSON_STRING || !str_starts(directory->text, STR("/")))) ||
@@ -354,12 +358,14 @@ check_kind(struct ctx *cx, const struct create_in *i)
 {
 	if (str_eq(i->kind, STR("http"))) {
 		if (!str_starts(i->url, STR("https://")) && !str_starts(i->url, STR("http://")))
-			return invalid(cx, "/url", "must be an address that begins with https:// (or http://)");
+			return invalid(
+				cx, "/url", "must be an address that begins with https:// (or http://)");
 		return i->program || i->env ? invalid(cx, "/program", "is of stdio only") : OK;
 	}
 	if (upstreams_programs(upstreams_of(cx)) == UPSTREAM_NO_PROGRAMS)
 		return fail(cx, E_FORBIDDEN,
-			"Forbidden: this server starts no programs (start it with --stdio-upstreams sandboxed)");
+			"Forbidden: this server starts no programs (start it with --stdio-upstreams "
+			"sandboxed)");
 	if (i->url.len || i->bearer.len || i->headers || i->networks)
 		return invalid(cx, "/url", "and credentials for it are of http only");
 	return i->program ? OK : invalid(cx, "/program", "is needed");
@@ -378,7 +384,8 @@ check_name(struct ctx *cx, str name)
 		return fail(cx, E_CONFLICT, "there are %u upstream servers already", LIMIT_UPSTREAMS);
 	for (size_t i = 0; i < count; i++) {
 		if (str_eq(all[i].name, name))
-			return fail(cx, E_EXISTS, "there is an upstream server called \"%.*s\"", STR_ARG(name));
+			return fail(
+				cx, E_EXISTS, "there is an upstream server called \"%.*s\"", STR_ARG(name));
 		if (pin_alike(cx->arena, all[i].name, name))
 			return fail(cx, E_EXISTS, "people would take it for \"%.*s\"", STR_ARG(all[i].name));
 	}
@@ -428,8 +435,8 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	u.created_by = cx->caller->principal_id;
 	u.version = 1;
 	TRY(db_run(cx, SQL_UPSTREAM_ADD, TEXT(u.org_id), TEXT(u.id), TEXT(u.name), TEXT(u.kind), TEXT(u.url),
-		TEXT(u.networks), TEXT(u.program), TEXT(u.secret_id), TEXT(u.secret_names), TEXT(u.created_by),
-		INT(u.created_at)));
+		TEXT(u.networks), TEXT(u.program), TEXT(u.secret_id), TEXT(u.secret_names),
+		TEXT(u.created_by), INT(u.created_at)));
 	TRY(picture(cx, &u, &after));
 	TRY(change_record(cx, AUDIT_RECORD_CREATED, "upstream", u.id, u.name, NULL, after));
 	write_upstream(cx, out, &u);
@@ -512,7 +519,8 @@ const struct op upstream_ops[] = {
 		.rule = MANAGE,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Adds another MCP server. None of its tools can be called before an admin has accepted it.",
+		.doc = "Adds another MCP server. None of its tools can be called before an admin has "
+		       "accepted it.",
 		.in = create_in,
 		.in_size = sizeof(struct create_in),
 		.out = shown,
