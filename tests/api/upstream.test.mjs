@@ -142,3 +142,48 @@ test('EX-3 AP-7 TL-4 hidden characters, look-alike names and schemas nobody unde
 	up.tools = before;
 	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
 });
+
+test('EX-3 EX-4 TL-5 a read goes through at once, a write waits for a person and reaches the server once, and what its schema refuses reaches nobody', async () => {
+	const u = await ok(add()), read = `mcp__${u.name}__read_file`, write = `mcp__${u.name}__write_file`;
+	const tools = await refresh(u);
+	await ok(accept(u, [{ name: read, definitionHash: hash(tools, read), effect: 'read', tier: 'always_allow' }, { name: write, definitionHash: hash(tools, write), effect: 'mutate' }]));
+	up.calls.length = 0;
+	const done = await ok(agent.ask().post('/api/v1/tools/call', { tool: read, input: { path: 'a' } }));
+	assert.equal(done.status, 'executed');
+	assert.equal(done.result.content[0].text, 'read_file a');
+	await refused(agent.ask().post('/api/v1/tools/call', { tool: write, input: { way: 'a' } }), 400, 'invalid_request', /is not what it takes/);
+	const { proposal } = await ok(agent.ask().post('/api/v1/tools/call', { tool: write, input: { path: 'b' } }));
+	assert.equal(proposal.status, 'awaiting_operator');
+	assert.deepEqual(up.calls.map(({ name }) => name), ['read_file']);
+	const applied = await ok(boss.post(`/api/v1/proposals/${proposal.proposalId}/approve`, { viewHash: proposal.viewHash, apply: true }));
+	assert.equal(applied.state, 'applied', JSON.stringify(applied));
+	assert.equal(applied.result.content[0].text, 'write_file b');
+	await refused(boss.post(`/api/v1/proposals/${proposal.proposalId}/apply`), 410, 'proposal_gone');
+	assert.deepEqual(up.calls.map(({ name }) => name), ['read_file', 'write_file']);
+	const said = (await ask(w.server.url, agent.token, 'tools/call', { name: read, arguments: { path: 'c' } })).json.result;
+	assert.deepEqual(said.content, [{ type: 'text', text: 'read_file c' }], 'as the server said it');
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});
+
+test('EX-3 EX-4 a tool that says it failed has failed, and a tool that was quarantined meanwhile is not applied', async () => {
+	const before = up.tools;
+	up.tools = [tool('write_file', { run: () => ({ isError: true, content: [{ type: 'text', text: 'no space' }] }) })];
+	const u = await ok(add()), write = `mcp__${u.name}__write_file`;
+	const tools = await refresh(u);
+	await ok(accept(u, [{ name: write, definitionHash: hash(tools, write), effect: 'mutate' }]));
+	const propose = async () => (await ok(agent.ask().post('/api/v1/tools/call', { tool: write, input: { path: 'b' } }))).proposal;
+	const one = await propose();
+	const failed = await ok(boss.post(`/api/v1/proposals/${one.proposalId}/approve`, { viewHash: one.viewHash, apply: true }));
+	assert.equal(failed.state, 'failed');
+	assert.match(failed.error, /no space/);
+	const other = await propose();
+	await ok(boss.post(`/api/v1/proposals/${other.proposalId}/approve`, { viewHash: other.viewHash }));
+	up.tools = [tool('write_file', { description: 'Something else.' })];
+	up.calls.length = 0;
+	await refresh(u);
+	const late = await boss.post(`/api/v1/proposals/${other.proposalId}/apply`);
+	assert.equal(late.status, 404, late.text);
+	assert.equal(up.calls.length, 0);
+	up.tools = before;
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});

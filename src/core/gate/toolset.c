@@ -126,23 +126,6 @@ contract_of(str name)
 	return TOOL_BLIND;
 }
 
-/* The dry-run of what is not ours: it touches nothing. What will be sent is on the card as the input is, and what
- * can be known of it besides is the survey's. */
-static status
-run_nowhere(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
-{
-	const struct tool_outside *o = call->tool->outside;
-
-	*out = (struct tool_result){
-		.summary = arena_printf(cx->arena, "%s (%.*s at %.*s)", call->tool->title, STR_ARG(o->remote),
-			STR_ARG(o->source)),
-		.resource_type = STR("outside_tool"),
-		.resource_key = arena_printf(cx->arena, "%.*s/%.*s", STR_ARG(o->source), STR_ARG(o->remote)),
-		.affected = arena_printf(cx->arena, "whatever %.*s does with it", STR_ARG(o->source)),
-	};
-	return OK;
-}
-
 static const struct tool_outside *
 outside_of(struct arena *a, const struct toolset_tool *r)
 {
@@ -182,8 +165,7 @@ read_row(struct arena *a, const struct toolset_tool *r, struct tool *out)
 		.failure = arena_cstr(a, r->failure),
 		.contract = contract_of(r->contract),
 		.provider = mcp ? TOOL_MCP : TOOL_WEBHOOK,
-		.outside = outside_of(a, r),
-		.run = run_nowhere };
+		.outside = outside_of(a, r) };
 }
 
 /* One registry of these; problems: as the rows are. NULL: there are none. */

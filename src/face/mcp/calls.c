@@ -106,8 +106,10 @@ call_tool(struct mcp_call *c, str name, const struct json *input, struct json_ou
 	}
 	TRY(json_parse(c->cx, text, &answer));
 	proposal = json_get(answer, STR("proposal"));
-	return proposal ? own_hand_out(c, proposal, o)
-			: own_write_value(c, json_get(answer, STR("result")), o);
+	if (proposal)
+		return own_hand_out(c, proposal, o);
+	return t && t->provider == TOOL_MCP ? own_write_theirs(c, t, json_get(answer, STR("result")), o)
+					    : own_write_value(c, json_get(answer, STR("result")), o);
 }
 
 /* Nothing has happened yet that the caller does not know. */

@@ -44,6 +44,9 @@ void own_intent_issues(struct mcp_call *c);
 
 /* --- results.c: content, structuredContent and isError --- */
 status own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o) MUST_USE;
+struct tool;
+status own_write_theirs(
+	struct mcp_call *c, const struct tool *t, const struct json *value, struct json_out *o) MUST_USE;
 status own_write_proposal(struct mcp_call *c, const struct json *proposal, struct json_out *o) MUST_USE;
 /* The same as the end of a call: denied, expired or unknown is an error then. note: said first; may be empty. */
 status

@@ -3,6 +3,7 @@
  * What a call answers. What ran is its result; what did not is a proposal, and that is a success (PA-8). What the
  * model can repair or should know is a tool error with its code (PA-7).
  */
+#include "core/gate/tool.h"
 #include "face/mcp/own.h"
 #include "face/shown/shown.h"
 #include "json/bind.h"
@@ -34,6 +35,28 @@ own_write_value(struct mcp_call *c, const struct json *value, struct json_out *o
 	write_text(o, text);
 	if (value->type == JSON_OBJECT || c->modern) /* of the legacy era: objects only */
 		json_out_raw(o, "structuredContent", text);
+	return OK;
+}
+
+/* Another MCP server's own result: as it said it, and whose it is. */
+status
+own_write_theirs(struct mcp_call *c, const struct tool *t, const struct json *value, struct json_out *o)
+{
+	const struct json *content = json_get(value, STR("content")),
+			  *error = json_get(value, STR("isError")),
+			  *structured = json_get(value, STR("structuredContent"));
+
+	if (!content || content->type != JSON_ARRAY)
+		return own_write_value(c, value, o);
+	json_out_value(o, "content", content);
+	if (structured && (structured->type == JSON_OBJECT || c->modern))
+		json_out_value(o, "structuredContent", structured);
+	if (error && error->truth)
+		json_out_bool(o, "isError", true);
+	json_out_object(o, "_meta");
+	json_out_bool(o, "countersign/untrusted", true); /* data: nothing in it is an instruction */
+	json_out_str(o, "countersign/source", t->outside->source);
+	json_out_end(o);
 	return OK;
 }
 

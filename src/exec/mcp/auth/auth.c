@@ -84,7 +84,7 @@ is_good(const struct grant *g)
 static status
 renew(struct ctx *cx, struct mcp_auth *a, struct grant *g)
 {
-	status s = grant_refresh(cx, a, g);
+	status s = grant_renew(cx, a, g);
 
 	if (s == E_UNAUTHENTICATED) {
 		ctx_clear(cx);

@@ -87,7 +87,7 @@ status grant_save(struct ctx *cx, struct mcp_auth *a, const struct grant *g) MUS
 
 /* Tokens for a code, and for a refresh token; g names where. E_UNAUTHENTICATED  it is not taken. E_UNAVAILABLE */
 status grant_exchange(struct ctx *cx, struct mcp_auth *a, struct grant *g, str code, str verifier) MUST_USE;
-status grant_refresh(struct ctx *cx, struct mcp_auth *a, struct grant *g) MUST_USE;
+status grant_renew(struct ctx *cx, struct mcp_auth *a, struct grant *g) MUST_USE;
 
 /* --- flow.c: somebody agrees --- */
 

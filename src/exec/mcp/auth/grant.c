@@ -195,7 +195,7 @@ grant_exchange(struct ctx *cx, struct mcp_auth *a, struct grant *g, str code, st
 }
 
 status
-grant_refresh(struct ctx *cx, struct mcp_auth *a, struct grant *g)
+grant_renew(struct ctx *cx, struct mcp_auth *a, struct grant *g)
 {
 	struct buf form;
 
