@@ -5,8 +5,14 @@ import { store } from './store.ts';
 import { setClock } from './time.ts';
 import type { Json } from './canon.ts';
 
+/** A place in what was sent, and what is wrong there. */
+export interface FieldError {
+	path: string;
+	message: string;
+}
+
 export class ApiError extends Error {
-	constructor(readonly code: string, message: string, readonly status: number, readonly details: Json = null, readonly requestId = '') {
+	constructor(readonly code: string, message: string, readonly status: number, readonly details: Json = null, readonly requestId = '', readonly fields: readonly FieldError[] = []) {
 		super(message);
 	}
 }
@@ -40,8 +46,8 @@ async function read(response: Response): Promise<Json> {
 }
 
 function failure(response: Response, body: Json): ApiError {
-	const said = (body ?? {}) as { code?: string; message?: string; details?: Json };
-	return new ApiError(said.code ?? 'bad_answer', said.message ?? '', response.status, said.details ?? null, response.headers.get('x-request-id') ?? '');
+	const said = (body ?? {}) as { code?: string; message?: string; details?: Json; fields?: FieldError[] };
+	return new ApiError(said.code ?? 'bad_answer', said.message ?? '', response.status, said.details ?? null, response.headers.get('x-request-id') ?? '', said.fields ?? []);
 }
 
 /** The answer as it came, whatever it says. */

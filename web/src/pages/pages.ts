@@ -17,5 +17,6 @@ export interface Page {
 export const pages: readonly Page[] = [
 	{ name: 'start', bar: false, load: () => import('./start/start.tsx') },
 	{ name: 'agents', bar: true, load: () => import('./agents/agents.tsx') },
+	{ name: 'flags', bar: true, load: () => import('./flags/flags.tsx') },
 	{ name: 'audit', bar: true, load: () => import('./audit/audit.tsx') },
 ];

@@ -8,7 +8,7 @@ import type { Change } from '../../lib/model.ts';
 import { follow, go, pagePath, proposalPath } from '../../lib/route.ts';
 import { useStore } from '../../lib/store.ts';
 import { clockTime } from '../../lib/time.ts';
-import { visible } from '../../lib/visible.ts';
+import { visibleJson } from '../../lib/visible.ts';
 import { useKeys } from '../../ui/keys.ts';
 import { RiskMark } from '../../ui/marks.tsx';
 import { Failure } from '../../ui/notice.tsx';
@@ -20,18 +20,10 @@ import { logPath, type Entry, type Found } from './model.ts';
 import { useNames, type Names } from './names.ts';
 import { Verify } from './proof.tsx';
 
-/** The values are as they were given: nobody has made them visible yet. */
-function shownJson(value: Json): Json {
-	if (typeof value === 'string') return visible(value);
-	if (Array.isArray(value)) return value.map(shownJson);
-	if (value !== null && typeof value === 'object') return Object.fromEntries(Object.entries(value).map(([key, one]) => [visible(key), shownJson(one)]));
-	return value;
-}
-
 function changeOf({ before, after, diff }: Found['values']): Change | null {
-	if (diff) return shownJson({ kind: 'update', diff } as unknown as Json) as unknown as Change;
-	if (after !== undefined && before === undefined) return { kind: 'create', after: shownJson(after) };
-	if (before !== undefined && after === undefined) return { kind: 'delete', before: shownJson(before) };
+	if (diff) return visibleJson({ kind: 'update', diff } as unknown as Json) as unknown as Change;
+	if (after !== undefined && before === undefined) return { kind: 'create', after: visibleJson(after) };
+	if (before !== undefined && after === undefined) return { kind: 'delete', before: visibleJson(before) };
 	return null;
 }
 
