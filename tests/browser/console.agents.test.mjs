@@ -69,7 +69,7 @@ async function newAgent(name) {
 }
 const stored = async (id) => Object.fromEntries((await ok(w.admin.get(`/api/v1/agents/${id}/tools`))).tools.filter((one) => one.stored).map((one) => [one.toolName, one.permissionStatus]));
 
-test('TL-4 create an agent, mint a token that is shown once with the line for the client, use it, revoke it', async () => {
+test('ID-5 create an agent, mint a token that is shown once with the line for the client, use it, revoke it', async () => {
 	const page = await desk.desk(ana, '/agents');
 	await button(page, 'New agent').click();
 	await page.getByLabel('Name').fill('Release bot');
@@ -117,7 +117,7 @@ test('TL-4 create an agent, mint a token that is shown once with the line for th
 	await done(page);
 });
 
-test('TL-4 three states a tool, a master row for a provider and one for all; what is saved is all that is stored', async () => {
+test('TL-6 three states a tool, a master row for a provider and one for all; what is saved is all that is stored', async () => {
 	const id = await newAgent('Matrix bot');
 	const page = await desk.desk(ana, agentPage(id));
 	await page.getByRole('button', { name: /^Notebook/ }).click();
@@ -173,7 +173,7 @@ test('TL-7 what one always approves for an agent is on its page, and can be take
 	await done(page);
 });
 
-test('ID-3 who may not is told why, next to what they tried; what does not exist says so', async () => {
+test('ID-9 who may not is told why, next to what they tried; what does not exist says so', async () => {
 	const id = await newAgent('Watched bot');
 	const page = await desk.desk(await desk.member('Olga Ríos', ['observer']), '/agents');
 	await button(page, 'New agent').click();

@@ -8,6 +8,7 @@ import './style/proposal.css';
 import './style/pages.css';
 import { App } from './app.tsx';
 import { keepLive } from './lib/live.ts';
+import './lib/notify.ts';
 
 keepLive();
 render(<App />, document.getElementById('app')!);

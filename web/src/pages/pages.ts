@@ -19,4 +19,5 @@ export const pages: readonly Page[] = [
 	{ name: 'agents', bar: true, load: () => import('./agents/agents.tsx') },
 	{ name: 'flags', bar: true, load: () => import('./flags/flags.tsx') },
 	{ name: 'audit', bar: true, load: () => import('./audit/audit.tsx') },
+	{ name: 'settings', bar: true, load: () => import('./settings/settings.tsx') },
 ];
