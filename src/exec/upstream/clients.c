@@ -266,7 +266,7 @@ static status
 open_client(struct ctx *cx, struct upstreams *u, const struct upstream *of, struct opened **out)
 {
 	struct opening o = { .of = of };
-	struct mcp_client *client;
+	struct mcp_client *client = NULL;
 	status s = db_read(cx, load_secret, &o);
 
 	if (s == OK)
@@ -302,9 +302,10 @@ load(struct ctx *cx, void *arg)
 	return upstream_get(cx, l->org_id, l->id, &l->of);
 }
 
-/* A tool that says it failed has answered: nobody need wonder. What it says is the reason, for people. */
+/* A change that says it failed has answered: nobody need wonder. What it says is the reason, for people. What a read
+ * says is its result, whatever it is. */
 static void
-weigh(struct ctx *cx, str source, struct outside_answer *out)
+weigh(struct ctx *cx, str source, bool reads, struct outside_answer *out)
 {
 	const struct json *content, *text;
 	struct json *result;
@@ -319,6 +320,8 @@ weigh(struct ctx *cx, str source, struct outside_answer *out)
 			out->result.len);
 		return;
 	}
+	if (reads)
+		return;
 	if (json_parse(cx, out->result, &result) != OK || !truth_of(result, "isError")) {
 		ctx_clear(cx);
 		return;
@@ -348,7 +351,7 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 	s = mcp_client_call(cx, o->client, where->remote, call->input, &how, out);
 	release(u, o);
 	TRY(s);
-	weigh(cx, where->source, out);
+	weigh(cx, where->source, how.reads, out);
 	return OK;
 }
 
