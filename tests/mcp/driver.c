@@ -4,12 +4,10 @@
  * question to a server. It may reach this machine, and nothing else that is not public.
  *
  *	mcpdriver URL			the scenario of MCP_CONFORMANCE_SCENARIO
- *	mcpdriver list TARGET
- *	mcpdriver call TOOL INPUT TARGET	prints {end, status, sent, why, result}
- *	mcpdriver listen MILLISECONDS TARGET
+ *	mcpdriver script TARGET		one line of JSON in ({op: list, call, listen, authorize}), one out
  *
  * TARGET is a URL, or -- and a program with its arguments. MCPDRIVER_ERA: legacy, modern; MCPDRIVER_GRANT: off, or
- * paths (a + before a writable one), comma-separated, "net" among them.
+ * paths (a + before a writable one), comma-separated, "net" among them; MCPDRIVER_OPTIONS: set_options.
  */
 #include "base/check.h"
 #include "base/clock.h"
@@ -18,6 +16,8 @@
 #include "http/client/many.h"
 #include "json/out.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,7 +354,7 @@ run_scenario(struct ctx *cx, char **args)
 	return fine ? 0 : 1;
 }
 
-/* --- one question --- */
+/* --- a script --- */
 
 static const char *
 end_name(enum outside_end end)
@@ -374,87 +374,222 @@ end_name(enum outside_end end)
 	}
 }
 
-static void
-print(struct buf *b)
+static int64_t
+int_of(const struct json *o, const char *key, int64_t otherwise)
 {
-	str text = buf_str(b);
+	const struct json *v = json_get(o, str_of(key));
+	int64_t n;
 
-	(void)printf("%.*s\n", STR_ARG(text));
-	(void)fflush(stdout);
+	return v && v->type == JSON_NUMBER && json_to_int(v, &n) ? n : otherwise;
 }
 
-static int
-run_list(struct ctx *cx, char **args)
+static bool
+truth_of(const struct json *o, const char *key)
 {
+	const struct json *v = o ? json_get(o, str_of(key)) : NULL;
+
+	return v && v->type == JSON_BOOL && v->truth;
+}
+
+/* One of the calls that a line asks for, on a thread of its own. */
+struct caller {
+	pthread_t thread;
 	struct mcp_client *c;
-	struct mcp_tools tools;
-	struct json_out o;
-	struct target t;
-	struct buf b;
-	status s;
-
-	aim(&t, args);
-	CHECK(mcp_client_new(cx, &t.options, &c) == OK);
-	s = mcp_client_list(cx, c, clock_mono_us() + PATIENCE_US, &tools);
-	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
-	json_out_init(&o, &b);
-	json_out_object(&o, NULL);
-	if (s != OK) {
-		json_out_str(&o, "why", ctx_message(cx, s));
-	} else {
-		json_out_int(&o, "dropped", (int64_t)tools.dropped);
-		json_out_array(&o, "tools");
-		for (size_t i = 0; i < tools.count; i++)
-			json_out_raw(&o, NULL, tools.all[i].definition);
-		json_out_end(&o);
-	}
-	json_out_end(&o);
-	print(&b);
-	mcp_client_free(c);
-	return s == OK ? 0 : 1;
-}
-
-static int
-run_call(struct ctx *cx, const char *tool, const char *input, char **args)
-{
+	const struct json *line;
+	struct arena arena;
+	struct ctx cx;
 	struct outside_answer out;
-	struct mcp_client *c;
-	struct json_out o;
-	struct target t;
-	struct buf b;
+};
 
-	aim(&t, args);
-	CHECK(mcp_client_new(cx, &t.options, &c) == OK);
-	(void)call(cx, c, str_of(tool), str_of(input), &out);
-	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+static void *
+call_on_thread(void *arg)
+{
+	struct caller *me = arg;
+	const struct json *input = json_get(me->line, STR("input"));
+	int64_t now = clock_mono_us(), send_by_ms = int_of(me->line, "send_by_ms", 0);
+	struct mcp_how how = { .deadline_us = now + int_of(me->line, "deadline_ms", 20000) * 1000,
+		.send_by_us = send_by_ms ? now + send_by_ms * 1000 : 0,
+		.reads = truth_of(me->line, "reads") };
+	str text = STR("{}");
+	status s = input ? json_text(&me->cx, input, &text) : OK;
+
+	if (s == OK)
+		s = mcp_client_call(&me->cx, me->c, text_of(me->line, "tool"), text, &how, &me->out);
+	if (s != OK)
+		me->out = (struct outside_answer){ .end = OUTSIDE_NOT_SENT, .why = ctx_message(&me->cx, s) };
+	return NULL;
+}
+
+static void
+say_call(struct json_out *o, const struct outside_answer *out)
+{
+	json_out_object(o, NULL);
+	json_out_str(o, "end", str_of(end_name(out->end)));
+	json_out_int(o, "status", out->http_status);
+	json_out_int(o, "sent", out->sent);
+	json_out_str(o, "why", out->why);
+	if (out->result.len)
+		json_out_raw(o, "result", out->result);
+	json_out_end(o);
+}
+
+#define TIMES_MAX 64
+
+static void
+run_calls(struct mcp_client *c, const struct json *line, struct json_out *o)
+{
+	static struct caller all[TIMES_MAX];
+	int64_t times = int_of(line, "times", 1), stop_ms = int_of(line, "stop_ms", 0);
+
+	CHECK(times > 0 && times <= TIMES_MAX);
+	for (int64_t i = 0; i < times; i++) {
+		all[i].c = c;
+		all[i].line = line;
+		arena_init(&all[i].arena, LIMIT_REQUEST_ARENA);
+		ctx_init(&all[i].cx, &all[i].arena);
+		CHECK(pthread_create(&all[i].thread, NULL, call_on_thread, &all[i]) == 0);
+	}
+	if (stop_ms) {
+		(void)poll(NULL, 0, (int)stop_ms);
+		mcp_client_stop(c);
+	}
+	json_out_array(o, "calls");
+	for (int64_t i = 0; i < times; i++) {
+		CHECK(pthread_join(all[i].thread, NULL) == 0);
+		say_call(o, &all[i].out);
+		arena_done(&all[i].arena);
+	}
+	json_out_end(o);
+}
+
+static void
+run_list(struct ctx *cx, struct mcp_client *c, struct json_out *o)
+{
+	struct mcp_tools tools;
+	status s = mcp_client_list(cx, c, clock_mono_us() + PATIENCE_US, &tools);
+
+	json_out_str(o, "status", str_of(status_info(s)->code));
+	if (s != OK) {
+		json_out_str(o, "why", ctx_message(cx, s));
+		return;
+	}
+	json_out_int(o, "dropped", (int64_t)tools.dropped);
+	json_out_array(o, "tools");
+	for (size_t i = 0; i < tools.count; i++)
+		json_out_raw(o, NULL, tools.all[i].definition);
+	json_out_end(o);
+}
+
+static void
+run_listen(struct ctx *cx, struct mcp_client *c, const struct json *line, struct json_out *o)
+{
+	status s = mcp_client_listen(cx, c, (uint64_t)int_of(line, "seen", 0),
+		clock_mono_us() + int_of(line, "deadline_ms", 20000) * 1000);
+
+	json_out_str(o, "status", str_of(status_info(s)->code));
+	json_out_int(o, "changes", (int64_t)mcp_client_changes(c));
+}
+
+static void
+run_authorize(struct ctx *cx, struct mcp_client *c, const struct json *line, struct json_out *o)
+{
+	str back = text_of(line, "back"), url = { 0 };
+	status s = json_get(line, STR("back")) ? mcp_client_authorized(cx, c, back)
+					       : mcp_client_authorize(cx, c, &url);
+
+	json_out_str(o, "status", str_of(status_info(s)->code));
+	json_out_str(o, "url", url);
+	json_out_str(o, "why", s != OK ? ctx_message(cx, s) : (str){ 0 });
+}
+
+static void
+run_line(struct mcp_client *c, str text)
+{
+	struct json_out o;
+	struct json *line;
+	struct arena a;
+	struct ctx cx;
+	struct buf b;
+	str op;
+
+	arena_init(&a, LIMIT_REQUEST_ARENA);
+	ctx_init(&cx, &a);
+	CHECK(json_parse(&cx, text, &line) == OK);
+	buf_init(&b, &a, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
-	json_out_str(&o, "end", str_of(end_name(out.end)));
-	json_out_int(&o, "status", out.http_status);
-	json_out_int(&o, "sent", out.sent);
-	json_out_str(&o, "why", out.why);
-	if (out.result.len)
-		json_out_raw(&o, "result", out.result);
+	op = text_of(line, "op");
+	if (str_eq(op, STR("list")))
+		run_list(&cx, c, &o);
+	else if (str_eq(op, STR("call")))
+		run_calls(c, line, &o);
+	else if (str_eq(op, STR("listen")))
+		run_listen(&cx, c, line, &o);
+	else if (str_eq(op, STR("authorize")))
+		run_authorize(&cx, c, line, &o);
 	json_out_end(&o);
-	print(&b);
-	mcp_client_free(c);
-	return 0;
+	(void)printf("%.*s\n", STR_ARG(buf_str(&b)));
+	(void)fflush(stdout);
+	arena_done(&a);
+}
+
+/* Options besides the target, as JSON in MCPDRIVER_OPTIONS. */
+static void
+set_options(struct ctx *cx, struct target *t, struct mcp_oauth *oauth)
+{
+	static struct http_client_field fields[2], variables[2];
+	const struct json *o = NULL, *wish;
+	struct json *doc;
+
+	if (!env("MCPDRIVER_OPTIONS").len)
+		return;
+	CHECK(json_parse(cx, env("MCPDRIVER_OPTIONS"), &doc) == OK);
+	t->options.bearer = text_of(doc, "bearer");
+	fields[0] = (struct http_client_field){ STR("X-Api-Key"), text_of(doc, "api_key") };
+	t->options.fields = fields;
+	t->options.field_count = fields[0].value.len > 0;
+	variables[0] = (struct http_client_field){ STR("SECRET"), text_of(doc, "secret") };
+	t->program.variables = variables;
+	t->program.variable_count = variables[0].value.len > 0;
+	t->program.directory = text_of(doc, "directory");
+	t->options.capabilities = text_of(doc, "capabilities");
+	t->options.answer = t->options.capabilities.len ? answer : NULL;
+	wish = json_get(doc, STR("allow_none"));
+	if (wish)
+		t->options.allow_count = 0;
+	o = json_get(doc, STR("oauth"));
+	if (!o)
+		return;
+	oauth->client_id = text_of(o, "client_id");
+	oauth->client_secret = text_of(o, "client_secret");
+	oauth->document_url = text_of(o, "document_url");
+	oauth->redirect_uri = STR("https://countersign.example/callback");
+	oauth->visit = truth_of(o, "visit") ? visit : NULL;
+	t->options.oauth = oauth;
 }
 
 static int
-run_listen(struct ctx *cx, const char *ms, char **args)
+run_script(struct ctx *cx, char **args)
 {
-	int64_t patience_ms = 0;
+	struct kept kept[KEPT_MAX] = { 0 };
+	struct mcp_oauth oauth = { .store = { load, save, kept } };
 	struct mcp_client *c;
 	struct target t;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
 	status s;
 
-	CHECK(str_to_int(str_of(ms), &patience_ms));
 	aim(&t, args);
-	CHECK(mcp_client_new(cx, &t.options, &c) == OK);
-	s = mcp_client_listen(cx, c, 0, clock_mono_us() + patience_ms * 1000);
-	(void)printf(
-		"{\"status\":\"%s\",\"changes\":%d}\n", status_info(s)->code, (int)mcp_client_changes(c));
+	set_options(cx, &t, &oauth);
+	s = mcp_client_new(cx, &t.options, &c);
+	if (s != OK) {
+		(void)printf("{\"status\":\"%s\"}\n", status_info(s)->code);
+		return 1;
+	}
+	while ((n = getline(&line, &room, stdin)) > 0)
+		run_line(c, (str){ line, (size_t)n });
+	free(line);
 	mcp_client_free(c);
 	return 0;
 }
@@ -462,12 +597,8 @@ run_listen(struct ctx *cx, const char *ms, char **args)
 static int
 run(struct ctx *cx, int argc, char **argv)
 {
-	if (argc >= 3 && strcmp(argv[1], "list") == 0)
-		return run_list(cx, argv + 2);
-	if (argc >= 5 && strcmp(argv[1], "call") == 0)
-		return run_call(cx, argv[2], argv[3], argv + 4);
-	if (argc >= 4 && strcmp(argv[1], "listen") == 0)
-		return run_listen(cx, argv[2], argv + 3);
+	if (argc >= 3 && strcmp(argv[1], "script") == 0)
+		return run_script(cx, argv + 2);
 	if (argc == 2)
 		return run_scenario(cx, argv + 1);
 	(void)fprintf(stderr,

@@ -349,6 +349,15 @@ hang_up(struct mcp_child *ch)
 	CHECK(pthread_mutex_unlock(&ch->writing) == 0);
 }
 
+/* Who comes now gets the next one. */
+static void
+say_ending(struct mcp_child *ch)
+{
+	scoped_lock held = lock(&ch->mutex);
+
+	ch->up = false;
+}
+
 static void
 describe(struct mcp_child *ch, int how, int error)
 {
@@ -418,6 +427,7 @@ attend(struct mcp_child *ch, const struct ends *e)
 		if (p[0].revents && !drain(&ch->out, e->out[0]))
 			break;
 		if (p[2].revents) {
+			say_ending(ch);
 			hang_up(ch); /* the polite way to say: end */
 			until = clock_mono_us() + GRACE_US;
 			p[2].fd = -1;
@@ -503,7 +513,7 @@ mcp_child_new(struct mcp_client *c)
 	CHECK(ch); /* no memory */
 	ch->c = c;
 	ch->in = -1;
-	ch->wake = eventfd(0, EFD_CLOEXEC);
+	ch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	CHECK(ch->wake >= 0);
 	arena_init(&ch->arena, LIMIT_REQUEST_ARENA);
 	CHECK(pthread_mutex_init(&ch->writing, NULL) == 0 && pthread_mutex_init(&ch->mutex, NULL) == 0);
@@ -566,6 +576,8 @@ check_start(struct ctx *cx, struct mcp_child *ch)
 static status
 make_keeper(struct ctx *cx, struct mcp_child *ch)
 {
+	uint64_t poked;
+
 	arena_reset(&ch->arena);
 	{
 		struct ctx own;
@@ -576,6 +588,7 @@ make_keeper(struct ctx *cx, struct mcp_child *ch)
 	}
 	lines_init(&ch->out, LIMIT_UPSTREAM_LINE, false, take_line, ch);
 	lines_init(&ch->words, LIMIT_UPSTREAM_WORD, true, take_word, ch);
+	(void)!read(ch->wake, &poked, sizeof(poked)); /* that was meant for the last one */
 	ch->word[0] = '\0';
 	ch->ended = false;
 	CHECK(pthread_create(&ch->keeper, NULL, keep, ch) == 0);
@@ -591,11 +604,12 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 
 	if (!ch->up) {
 		TRY(check_start(cx, ch));
-		if (ch->kept) { /* it has said down, and touches nothing any more */
+		if (ch->kept) { /* it is over, or will be in a moment */
 			CHECK(pthread_mutex_unlock(&ch->mutex) == 0);
 			CHECK(pthread_join(ch->keeper, NULL) == 0);
 			CHECK(pthread_mutex_lock(&ch->mutex) == 0);
 			ch->kept = false;
+			TRY(check_start(cx, ch)); /* a stop, meanwhile */
 		}
 		TRY(make_keeper(cx, ch));
 		while (!ch->up && !ch->ended)
@@ -617,6 +631,14 @@ enter(struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w)
 	w->next = ch->waiting;
 	ch->waiting = w;
 	return true;
+}
+
+static str
+say_gone(struct ctx *cx, struct mcp_child *ch)
+{
+	scoped_lock held = lock(&ch->mutex);
+
+	return ch->ended ? arena_printf(cx->arena, "%s", ch->why) : STR("the program is not there any more");
 }
 
 static void
@@ -667,7 +689,7 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	w->id = l->id;
 	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
 	if (!line.len || !enter(ch, l, w)) {
-		out->why = STR("the program is not there any more");
+		out->why = say_gone(cx, ch);
 		arena_done(&w->arena);
 		return;
 	}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec/mcp over a program's standard input and output (EX-3): its life, its death, and its walls.
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+
+import { onPostgres, root, temporaryDirectory, until } from './lib/server.mjs';
+import { client, noSandbox, serve } from './lib/mcpclient.mjs';
+
+const skip = onPostgres && 'skipped on PostgreSQL: there is no database in it';
+const walls = skip || noSandbox();
+const lib = path.join(root, 'tests/api/lib');
+const fixture = [process.execPath, path.join(lib, 'stdio-server.mjs')];
+const text = (answer) => answer.result.content[0].text;
+const value = (answer) => JSON.parse(text(answer));
+// a Node that is not the system's is granted with its folder
+const sandboxed = (...paths) => [lib, path.resolve(process.execPath, '../..'), ...paths].filter((one, i) => i !== 1 || one !== '/usr').join(',');
+const alive = (pid) => fs.readFile(`/proc/${pid}/stat`, 'utf8').then((stat) => !/\) [ZX] /.test(stat), () => false);
+
+test('EX-3 a program is asked over its pipes, and many calls at once find their answers', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	assert.ok((await c.list()).tools.some(({ name }) => name === 'echo'));
+	assert.deepEqual(value(await c.call('echo', { a: [1, 2.5, 'é\n'] })), { a: [1, 2.5, 'é\n'] });
+	const answers = await c.calls('together', { times: 20, input: { count: 20 } });
+	assert.ok(answers.every((one) => one.end === 'done' && one.sent > 0 && one.status === 0));
+	assert.equal((c.log().match(/event=upstream.started/g) ?? []).length, 1);
+});
+
+test('EX-3 a program of the new era only is spoken to in its way', { skip }, async (t) => {
+	const c = client(t, [...fixture, '--modern'], { grant: 'off' });
+	assert.equal(text(await c.call('echo', { a: 1 })), '{"a":1}');
+});
+
+test('EX-4 what a program refuses is refused; what it leaves unanswered is lost, and it hears of that', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	const refused = await c.call('error');
+	assert.deepEqual([refused.end, refused.why], ['refused', 'the MCP server refused it: no']);
+	const lost = await c.call('wait', {}, { deadline_ms: 1500 });
+	assert.deepEqual([lost.end, lost.why], ['lost', 'no answer came in time']);
+	await until(() => /line="cancelled \d+"/.test(c.log()), 'the cancellation');
+});
+
+test('EX-4 a crash loses what is in flight, and the next call starts the program again', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	assert.equal((await c.call('echo')).end, 'done');
+	const crash = await c.call('crash');
+	assert.equal(crash.end, 'lost');
+	assert.match(crash.why, /ended with code 3/);
+	assert.equal((await c.call('echo')).end, 'done');
+	assert.equal((c.log().match(/event=upstream.started/g) ?? []).length, 2);
+});
+
+test('EX-3 a program that fails and fails is left alone for a while, and says why', { skip }, async (t) => {
+	const c = client(t, ['/bin/sh', '-c', 'echo "no licence" >&2; exit 9'], { grant: 'off' });
+	const answers = [];
+	for (let i = 0; i < 6; i++)
+		answers.push(await c.call('echo'));
+	assert.ok(answers.every(({ end, sent }) => end === 'not_sent' && sent === 0));
+	assert.match(answers[0].why, /ended with code 9; it last said: no licence/);
+	assert.match(answers.at(-1).why, /in a row and is left alone for a while/);
+	assert.ok(c.log().match(/event=upstream.started/g).length < 6);
+});
+
+test('EX-3 a program that is not there is not started, and the sentence says so', { skip }, async (t) => {
+	const answer = await client(t, ['/nowhere/at/all'], { grant: 'off' }).call('echo');
+	assert.deepEqual([answer.end, answer.sent], ['not_sent', 0]);
+	assert.match(answer.why, /cannot be started: No such file/);
+});
+
+test('EX-3 its environment is what is granted, and its secrets do not come into the log', { skip }, async (t) => {
+	process.env.UPSTREAM_TEST_LEAK = 'leak';
+	const c = client(t, fixture, { grant: 'off', options: { secret: 'hunter2hunter2' } });
+	assert.deepEqual(Object.keys(value(await c.call('environment'))).filter((name) => name !== 'PWD' && name !== 'SHLVL' && name !== '_').sort(), ['HOME', 'LANG', 'PATH', 'SECRET']);
+	assert.equal((await c.call('complain')).end, 'done');
+	await until(() => /the password is/.test(c.log()), 'the complaint');
+	assert.match(c.log(), /the password is \*\*\* \?\[31mred/);
+	assert.doesNotMatch(c.log(), /hunter2/);
+});
+
+test('EX-3 what is no message is passed over, changes are heard, questions are declined', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	assert.equal((await c.call('chatter')).end, 'done');
+	assert.equal((await c.call('change')).end, 'done');
+	assert.deepEqual(await c.listen({ seen: 0 }), { status: 'ok', changes: 1 });
+	assert.equal(value(await c.call('ask')).error.code, -32601);
+	assert.equal((await c.listen({ seen: 1, deadline_ms: 200 })).status, 'ok');
+});
+
+test('EX-3 a line without an end ends the program, and its calls are lost', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	assert.equal((await c.call('endless')).end, 'lost');
+	assert.equal((await c.call('echo')).end, 'done');
+});
+
+test('EX-4 a program that does not read takes nothing, or half a line, after which it is ended', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	assert.equal((await c.call('deaf')).end, 'done');
+	const big = await c.call('echo', { a: 'x'.repeat(900_000) }, { deadline_ms: 1500 });
+	assert.equal(big.end, 'lost', JSON.stringify({ ...big, result: undefined }));
+	assert.equal((await c.call('echo')).end, 'done');
+});
+
+test('EX-3 a stop ends the program and all that it has started', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	const { parent, child } = value(await c.call('children'));
+	assert.ok(await alive(parent) && await alive(child));
+	const [answer] = await c.calls('wait', { stop_ms: 300 });
+	assert.equal(answer.end, 'lost');
+	c.child.stdin.end();
+	await c.ended;
+	assert.deepEqual([await alive(parent), await alive(child)], [false, false]);
+});
+
+test('EX-3 a program dies with us, even when nobody could tell it', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	const { parent } = value(await c.call('children'));
+	c.child.kill('SIGKILL');
+	await c.ended;
+	await until(async () => !(await alive(parent)), 'the end of the program');
+});
+
+test('EX-3 in the sandbox a program is nobody, sees nobody, and has the system read-only', { skip: walls }, async (t) => {
+	const secret = path.join(await temporaryDirectory(t), 'secret');
+	await fs.writeFile(secret, 'secret');
+	const c = client(t, fixture, { grant: sandboxed() });
+	const about = value(await c.call('about'));
+	assert.equal(about.uid, 65534);
+	assert.equal(about.directory, '/tmp');
+	assert.ok(about.processes <= 3, JSON.stringify(about));
+	assert.ok(!about.root.includes('home') && !about.root.includes('root') && !about.root.includes('var'), JSON.stringify(about));
+	assert.equal(value(await c.call('read', { path: secret })).got, 'ENOENT');
+	assert.equal(value(await c.call('read', { path: '/etc/passwd' })).got, 'ENOENT');
+	assert.match(value(await c.call('write', { path: '/usr/bin/evil' })).got, /EROFS|EACCES/);
+	assert.match(value(await c.call('write', { path: path.join(lib, 'evil') })).got, /EROFS|EACCES/);
+	assert.equal(value(await c.call('write', { path: '/tmp/own' })).got, 'ok');
+	await assert.rejects(fs.access(path.join(os.tmpdir(), 'own')));
+	assert.deepEqual(Object.keys(value(await c.call('environment'))).filter((name) => name !== 'PWD').sort(), ['HOME', 'LANG', 'PATH']);
+});
+
+test('EX-3 in the sandbox only granted paths are there, read-only or to be written', { skip: walls }, async (t) => {
+	const given = await temporaryDirectory(t), writable = await temporaryDirectory(t);
+	await fs.writeFile(path.join(given, 'file'), 'given');
+	await fs.chmod(writable, 0o777);
+	await fs.chmod(given, 0o777);
+	const c = client(t, fixture, { grant: sandboxed(given, `+${writable}`) });
+	assert.equal(value(await c.call('read', { path: path.join(given, 'file') })).got, 'given');
+	assert.equal(value(await c.call('write', { path: path.join(given, 'file') })).got, 'EROFS');
+	assert.equal(value(await c.call('write', { path: path.join(writable, 'file') })).got, 'ok');
+	assert.equal(await fs.readFile(path.join(writable, 'file'), 'utf8'), 'written');
+});
+
+test('EX-3 in the sandbox there is no network, unless it is granted', { skip: walls }, async (t) => {
+	const server = await serve(t, (request, response) => response.end());
+	const alone = client(t, fixture, { grant: sandboxed() });
+	assert.match(text(await alone.call('connect', { port: server.port })), /ECONNREFUSED|ENETUNREACH|EADDRNOTAVAIL/);
+	const granted = client(t, fixture, { grant: sandboxed('net') });
+	assert.equal(text(await granted.call('connect', { port: server.port })), 'connected');
+});
+
+test('EX-3 where the sandbox cannot be set up the program is not started', { skip: walls }, async (t) => {
+	const answer = await client(t, fixture, { grant: sandboxed('/nowhere/at/all') }).call('echo');
+	assert.deepEqual([answer.end, answer.sent], ['not_sent', 0]);
+	assert.match(answer.why, /the sandbox cannot be set up, so the program was not started \(bwrap: .*nowhere.*granted paths exist/);
+});
+
+test('EX-3 a sandboxed program dies with us, and so does what it has started', { skip: walls }, async (t) => {
+	const c = client(t, fixture, { grant: sandboxed() });
+	assert.equal((await c.call('children')).end, 'done');
+	const pid = Number(/event=upstream.started .*pid=(\d+)/.exec(c.log())[1]);
+	const tree = async (of) => (await fs.readFile(`/proc/${of}/task/${of}/children`, 'utf8').catch(() => '')).trim().split(' ').filter(Boolean);
+	const all = [String(pid)];
+	for (const one of all)
+		all.push(...await tree(one));
+	assert.ok(all.length >= 3, String(all));
+	c.child.kill('SIGKILL');
+	await c.ended;
+	for (const one of all)
+		await until(async () => !(await alive(one)), `the end of ${one}`);
+});
