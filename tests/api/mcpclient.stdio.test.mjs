@@ -58,7 +58,7 @@ test('EX-3 a program that fails and fails is left alone for a while, and says wh
 	for (let i = 0; i < 6; i++)
 		answers.push(await c.call('echo'));
 	assert.ok(answers.every(({ end, sent }) => end === 'not_sent' && sent === 0));
-	assert.match(answers[0].why, /ended with code 9; it last said: no licence/);
+	assert.ok(answers.some(({ why }) => /ended with code 9; it last said: no licence/.test(why)), JSON.stringify(answers));
 	assert.match(answers.at(-1).why, /in a row and is left alone for a while/);
 	assert.ok(c.log().match(/event=upstream.started/g).length < 6);
 });

@@ -641,6 +641,17 @@ say_gone(struct ctx *cx, struct mcp_child *ch)
 	return ch->ended ? arena_printf(cx->arena, "%s", ch->why) : STR("the program is not there any more");
 }
 
+/* Most likely it has just ended: then that is the reason. */
+static str
+say_untaken(struct ctx *cx, struct mcp_child *ch, const struct waiting *w)
+{
+	scoped_lock held = lock(&ch->mutex);
+
+	for (int i = 0; i < 5 && !w->lost && !ch->stopping; i++)
+		wait_a_while(ch);
+	return w->lost ? arena_printf(cx->arena, "%s", ch->why) : STR("the program does not take it");
+}
+
 static void
 wait_for_answer(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w,
 	struct mcp_reply *out)
@@ -695,7 +706,7 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	}
 	out->sent = (int64_t)write_line(ch, line, l->send_by_us);
 	if ((size_t)out->sent < line.len)
-		out->why = STR("the program does not take it");
+		out->why = say_untaken(cx, ch, w);
 	else if (l->id)
 		wait_for_answer(cx, ch, l, w, out);
 	leave(ch, w);
