@@ -211,6 +211,24 @@ export const en = {
 		tampered: 'This record was changed outside of Countersign. Nothing was done.',
 	},
 
+	overview: {
+		lead: 'What agents asked for and what became of it. The figures are counted from the audit log.',
+		span: 'Time',
+		spans: { day: 'last 24 hours', week: 'last 7 days' },
+		waiting: 'Waiting now',
+		series: { created: 'Proposed', applied: 'Applied', denied: 'Denied', ended: 'Failed, expired or taken back' },
+		refused: 'Refused calls',
+		median: 'Half were decided within',
+		slowest: 'Slowest decision',
+		chart: 'Proposals over time',
+		chartText: (counts: string) => `Proposals over time: ${counts}`,
+		table: 'As a table',
+		tools: 'Most used tools',
+		agents: 'Who asked',
+		none: 'Nothing happened in this time.',
+		partly: 'There were more entries than this page reads; the oldest of this time are not counted.',
+	},
+
 	flags: {
 		lead: 'What each environment answers. A change becomes a proposal, with its impact, unless you may save it at once.',
 		project: 'Project',

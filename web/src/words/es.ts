@@ -210,6 +210,24 @@ export const es: Words = {
 		tampered: 'Este registro se modificó fuera de Countersign. No se hizo nada.',
 	},
 
+	overview: {
+		lead: 'Qué pidieron los agentes y qué fue de ello. Las cifras se cuentan del registro de auditoría.',
+		span: 'Tiempo',
+		spans: { day: 'últimas 24 horas', week: 'últimos 7 días' },
+		waiting: 'En espera ahora',
+		series: { created: 'Propuestas', applied: 'Aplicadas', denied: 'Denegadas', ended: 'Fallidas, vencidas o retiradas' },
+		refused: 'Llamadas rechazadas',
+		median: 'La mitad se decidió en',
+		slowest: 'Decisión más lenta',
+		chart: 'Propuestas en el tiempo',
+		chartText: (counts) => `Propuestas en el tiempo: ${counts}`,
+		table: 'Como tabla',
+		tools: 'Herramientas más usadas',
+		agents: 'Quién pidió',
+		none: 'No pasó nada en este tiempo.',
+		partly: 'Hubo más entradas de las que lee esta página; las más antiguas de este tiempo no se cuentan.',
+	},
+
 	flags: {
 		lead: 'Lo que responde cada entorno. Un cambio se convierte en una propuesta, con su impacto, salvo que puedas guardarlo enseguida.',
 		project: 'Proyecto',
