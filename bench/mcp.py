@@ -25,6 +25,7 @@ import subprocess
 
 import load
 import plane
+from speech import LEGACY, MODERN, ask, message, write_request
 
 CLIENTS = 32
 AGENTS = 64  # a token's budget is 100,000 calls a minute at most: together they never come near it
@@ -35,42 +36,6 @@ SESSIONS, STREAMS = 10_000, 200
 OURS = ['--log-level', 'warn', '--workers', WORKERS]
 CALL_GOAL, LIST_GOAL, SESSION_GOAL = 10, 20, 4096
 HOME = plane.ROOT / 'bench/peers/mcp'
-META = 'io.modelcontextprotocol/'
-MODERN, LEGACY = '2026-07-28', '2025-11-25'
-
-
-def message(method, params, version):
-    """(headers, body) of a request of this era."""
-    headers = {'Host': '127.0.0.1', 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream',
-               'MCP-Protocol-Version': version}
-    if version == MODERN:
-        headers['Mcp-Method'] = method
-        if 'name' in params:
-            headers['Mcp-Name'] = params['name']
-        params = params | {'_meta': {META + 'protocolVersion': MODERN, META + 'clientCapabilities': {},
-                                     META + 'clientInfo': {'name': 'bench', 'version': '1'}}}
-    return headers, {'jsonrpc': '2.0', 'id': 1, 'method': method, 'params': params}
-
-
-def ask(port, token, method, params, version=MODERN, **more):
-    """(headers, text, result) of one answer."""
-    headers, body = message(method, params, version)
-    c = http.client.HTTPConnection('127.0.0.1', port, timeout=30)
-    c.request('POST', '/mcp', json.dumps(body), headers | more | {'Authorization': f'Bearer {token}'})
-    answer = c.getresponse()
-    text = answer.read()
-    c.close()
-    assert answer.status == 200, (answer.status, text)
-    data = text if text.startswith(b'{') else next(l[5:] for l in text.splitlines() if l.startswith(b'data:') and len(l) > 6)
-    return answer, text, json.loads(data)['result']
-
-
-def write_request(path, expected, method, params, version, **more):
-    """For bench-load ask."""
-    headers, body = message(method, params, version)
-    head = '\r\n'.join(['POST /mcp HTTP/1.1', *(f'{k}: {v}' for k, v in (headers | more).items())])
-    path.write_bytes(f'{expected}\r\n\r\n{head}\r\n\r\n{json.dumps(body)}'.encode())
-    return path
 
 
 @contextlib.contextmanager

@@ -40,7 +40,7 @@
 #define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
 #define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
-#define LIMIT_HTTP_LENDS	      96 /* workers that wait for other systems: six lanes that hang (LIMIT_LANE_...) */
+#define LIMIT_HTTP_LENDS	      256 /* workers that wait for other systems: four lanes that hang (LIMIT_LANE_...) */
 #define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
 #define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
 #define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
@@ -175,10 +175,11 @@
 #define LIMIT_OAUTH_FETCHES	 2		    /* at once: the other workers have other work */
 
 /* --- other systems --- */
-#define LIMIT_LANES	    256u /* of one process, at once */
-#define LIMIT_LANE_CALLS    8	 /* to one other system at once: as many as we have workers */
-#define LIMIT_LANE_WAITING  8	 /* and so many wait for a place in it: a burst, not a crowd */
-#define LIMIT_LANE_FAILURES 5	 /* in a row without an answer: it is not asked for a while */
+#define LIMIT_LANES	 256u /* of one process, at once */
+#define LIMIT_LANE_CALLS 8    /* to one other system at once: as many as we have workers */
+#define LIMIT_LANE_WAITING                                                                                   \
+	56 /* and so many wait for a place in it: a crowd of agents that all read at once */
+#define LIMIT_LANE_FAILURES 5 /* in a row without an answer: it is not asked for a while */
 #define LIMIT_LANE_REST_US                                                                                   \
 	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
 

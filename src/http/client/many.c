@@ -131,11 +131,12 @@ result_of(struct http_flight *f, CURLcode code)
 	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &f->request, code, f->why);
 }
 
-/* Says the end of all that have one. */
-static void
+/* Says the end of all that have one. Were there any? */
+static bool
 land(struct http_many *m)
 {
 	CURLMsg *message;
+	bool any = false;
 	int left;
 
 	while ((message = curl_multi_info_read(m->multi, &left))) {
@@ -145,12 +146,14 @@ land(struct http_many *m)
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
+		any = true;
 		CHECK(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private) == CURLE_OK);
 		f = (struct http_flight *)(void *)private;
 		s = result_of(f, message->data.result);
 		f->calls.done(f->arg, f, s, s != OK ? ctx_message(&f->cx, s) : (str){ 0 });
 		http_many_cancel(m, f);
 	}
+	return any;
 }
 
 bool
@@ -160,10 +163,12 @@ http_many_poll(struct http_many *m, int fd, int timeout_ms)
 	int running = 0;
 
 	CHECK(curl_multi_perform(m->multi, &running) == CURLM_OK);
+	if (land(m))
+		timeout_ms = 0; /* it answered at once: something has happened already */
 	CHECK(curl_multi_poll(m->multi, fd < 0 ? NULL : &extra, fd < 0 ? 0 : 1, timeout_ms, NULL) ==
 		CURLM_OK);
 	CHECK(curl_multi_perform(m->multi, &running) == CURLM_OK);
-	land(m);
+	(void)land(m);
 	return fd >= 0 && extra.revents;
 }
 
