@@ -35,6 +35,7 @@
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
 #include "exec/upstream/clients.h"
+#include "exec/upstream/preview.h"
 #include "face/console/console.h"
 #include "face/mcp/mcp.h"
 #include "face/oauth/oauth.h"
@@ -350,8 +351,10 @@ start_upstreams(struct app *app)
 	app->base.outside = &app->outside;
 	app->upstreams = upstreams_new(
 		&(struct upstreams_options){ .base = &app->base, .programs = programs_of(&app->config) });
-	app->outside.providers[TOOL_MCP] =
-		(struct outside_provider){ .call = upstreams_call, .arg = app->upstreams };
+	app->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = upstreams_call,
+		.arg = app->upstreams,
+		.survey = preview_survey,
+		.recheck = preview_recheck };
 }
 
 /* After the address is ours: the database, the keys that belong to it, and what works behind the requests. */

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/scoped.h"
+#include "core/outside/outside.h"
 #include "db/db.h"
 
 #include <pthread.h>
@@ -126,6 +127,31 @@ contract_of(str name)
 	return TOOL_BLIND;
 }
 
+/* Whose provider is there and looks at things before they are asked for. */
+static const struct outside_provider *
+provider_of(const struct ctx *cx, const struct tool_call *call)
+{
+	return cx->outside ? &cx->outside->providers[call->tool->provider] : NULL;
+}
+
+static status
+survey(struct ctx *cx, const struct tool_call *call, const struct json **out)
+{
+	const struct outside_provider *p = provider_of(cx, call);
+
+	return p && p->survey ? p->survey(cx, p->arg, call, out) : OK;
+}
+
+static status
+recheck(struct ctx *cx, const struct tool_call *call, str *out_digest)
+{
+	const struct outside_provider *p = provider_of(cx, call);
+
+	if (!p || !p->recheck)
+		return fail(cx, E_UNAVAILABLE, "it cannot be looked at from here");
+	return p->recheck(cx, p->arg, call, out_digest);
+}
+
 static const struct tool_outside *
 outside_of(struct arena *a, const struct toolset_tool *r)
 {
@@ -165,7 +191,9 @@ read_row(struct arena *a, const struct toolset_tool *r, struct tool *out)
 		.failure = arena_cstr(a, r->failure),
 		.contract = contract_of(r->contract),
 		.provider = mcp ? TOOL_MCP : TOOL_WEBHOOK,
-		.outside = outside_of(a, r) };
+		.outside = outside_of(a, r),
+		.survey = effect == OP_READ ? NULL : survey,
+		.recheck = recheck };
 }
 
 /* One registry of these; problems: as the rows are. NULL: there are none. */

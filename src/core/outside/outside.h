@@ -16,6 +16,7 @@
 #include "json/out.h"
 
 struct tool;
+struct tool_call;
 
 enum outside_end {
 	OUTSIDE_LOST,	  /* a byte may have been sent, and no whole answer came: nobody knows */
@@ -56,6 +57,9 @@ outside_call_fn(struct ctx *cx, void *arg, const struct outside_call *call, stru
 struct outside_provider {
 	outside_call_fn *call;
 	void *arg;
+	/* A tool's survey and recheck (core/gate/tool.h), with arg; NULL: it has none. */
+	status (*survey)(struct ctx *cx, void *arg, const struct tool_call *call, const struct json **out);
+	status (*recheck)(struct ctx *cx, void *arg, const struct tool_call *call, str *out_digest);
 };
 struct outside {
 	struct outside_provider providers[3];

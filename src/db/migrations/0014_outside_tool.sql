@@ -65,6 +65,9 @@ CREATE TABLE outside_tool (
 	seen_at BIGINT NOT NULL,
 	PRIMARY KEY (org_id, name)
 );
+-- How much the last calls of such a tool named.
+CREATE INDEX proposal_by_outside_tool ON proposal (org_id, tool, proposal_id) WHERE substr(tool, 1, 5) = 'mcp__';
+
 CREATE INDEX outside_tool_by_source ON outside_tool (org_id, source_id, name);
 
 -- What can be asked for is remembered with the rights of who asks, under the same epoch (0013).

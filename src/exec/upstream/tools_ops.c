@@ -8,6 +8,7 @@
 #include "exec/upstream/look.h"
 #include "exec/upstream/clients.h"
 #include "exec/upstream/pin.h"
+#include "exec/upstream/preview.h"
 #include "json/bind.h"
 #include "json/diff.h"
 
@@ -96,6 +97,32 @@ write_said(const struct toolset_tool *t, struct json_out *o)
 	json_out_raw(o, "options", t->options);
 }
 
+/* How what it changes could be read before: for an admin to confirm. */
+static status
+write_suggestion(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t,
+	const struct json *definition, struct json_out *o)
+{
+	const struct json **others = arena_alloc(cx->arena, (count + 1) * sizeof(struct json *));
+	struct json *doc, *before;
+	size_t n = 0;
+
+	if (!definition)
+		return OK;
+	for (size_t i = 0; i < count; i++) {
+		if (!str_eq(all[i].source_id, t->source_id) || str_eq(all[i].state, STR("gone")))
+			continue;
+		TRY(json_parse(cx, all[i].seen, &doc));
+		others[n++] = doc;
+	}
+	before = preview_suggest(cx, definition, others, n);
+	if (before) {
+		json_out_object(o, "suggested");
+		json_out_value(o, "before", before);
+		json_out_end(o);
+	}
+	return OK;
+}
+
 static status
 write_tool(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t,
 	struct json_out *o)
@@ -124,6 +151,7 @@ write_tool(struct ctx *cx, const struct toolset_tool *all, size_t count, const s
 		json_out_str(o, "refused", refused);
 	if (problem.len)
 		json_out_str(o, "problem", problem);
+	TRY(write_suggestion(cx, all, count, t, p.definition, o));
 	write_said(t, o);
 	json_out_end(o);
 	return OK;
@@ -280,9 +308,12 @@ apply_said(struct ctx *cx, const struct said *i, const struct pin *p, struct too
 	TRY(pin_in_schema(cx, p, &t->in_schema));
 	TRY(pin_out_schema(cx, p, &t->out_schema));
 	t->options = STR("{}");
-	if (i->options && i->options->type != JSON_OBJECT)
+	if (!i->options)
+		return OK;
+	if (i->options->type != JSON_OBJECT)
 		return fail(cx, E_INVALID, "the options of %.*s must be an object", STR_ARG(t->name));
-	return i->options ? json_text(cx, i->options, &t->options) : OK;
+	TRY(preview_check(cx, i->options, p->definition));
+	return json_text(cx, i->options, &t->options);
 }
 
 static const struct toolset_tool *

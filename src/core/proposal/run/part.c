@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/toolset.h"
 #include "core/proposal/run/part.h"
 
 #include "core/proposal/run/send.h"
@@ -114,6 +115,7 @@ apply_seen(struct ctx *cx, void *arg)
 	struct going_on *g = arg;
 
 	TRY(caller_enter(cx, cx->credential, CALLER_DECIDES, &g->caller));
+	TRY(toolset_enter(cx, g->caller.org_id, g->caller.epoch)); /* it may have been quarantined meanwhile */
 	cx->caller = &g->caller;
 	return apply(cx, &g->part);
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be known of a call of another server's tool before it is made (EX-3, PA-2, PA-6).
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { ok, refused, World } from './lib/flow.mjs';
+import { startUpstream } from './lib/upstream.mjs';
+
+const schema = (properties, required) => ({ type: 'object', properties, required, additionalProperties: false });
+const text = { type: 'string' };
+const said = (value) => ({ content: [{ type: 'text', text: value }] });
+
+const pages = new Map();
+let w, boss, agent, up, u, tools;
+before(async () => {
+	w = await World.start();
+	boss = await w.person(['admin']);
+	agent = await w.agentOf(boss, { level: 'operator', ratePerMinute: 100000 });
+	up = await startUpstream({ tools: [
+		{ name: 'get_page', inputSchema: schema({ id: text }, ['id']), run: ({ id }) => (pages.has(id) ? said(pages.get(id)) : { isError: true, ...said('no such page') }) },
+		{ name: 'update_page', inputSchema: schema({ id: text, body: text }, ['id', 'body']), run: ({ id, body }) => (pages.set(id, body), said('ok')) },
+		{ name: 'purge', inputSchema: schema({ ids: { type: 'array', items: text }, dry_run: { type: 'boolean' } }, ['ids']), run: ({ ids, dry_run }) => {
+			if (!dry_run) for (const id of ids) pages.delete(id);
+			return said(`${dry_run ? 'would purge' : 'purged'} ${ids.length}`);
+		} },
+		{ name: 'shred', inputSchema: schema({ id: text }, ['id']), run: () => said('gone') },
+	] });
+	u = await ok(boss.post('/api/v1/upstreams', { name: 'wiki', kind: 'http', url: up.url, networks: ['127.0.0.0/8'] }));
+	tools = (await ok(boss.post(`/api/v1/upstreams/${u.id}/refresh`))).tools;
+});
+after(async () => {
+	await up?.stop();
+	await w?.stop();
+});
+
+const of = (remote) => tools.find((tool) => tool.remote === remote);
+const accept = (list) => boss.post(`/api/v1/upstreams/${u.id}/tools/accept`, { tools: Object.entries(list).map(([remote, more]) => ({ name: of(remote).name, definitionHash: of(remote).definitionHash, ...more })) });
+const propose = async (remote, input) => (await ok(agent.ask().post('/api/v1/tools/call', { tool: of(remote).name, input }))).proposal;
+const approve = (p, more = {}) => boss.post(`/api/v1/proposals/${p.proposalId}/approve`, { viewHash: p.viewHash, ...more });
+
+test('EX-3 get_x is suggested for update_x with the same arguments, and options that cannot be are refused', async () => {
+	assert.deepEqual(of('update_page').suggested, { before: { tool: 'get_page', arguments: { id: 'id' } } });
+	assert.equal(of('shred').suggested, undefined);
+	for (const options of [{ dryRun: 'nothing' }, { dryRun: 1 }, { before: {} }, { before: { tool: 'get_page', arguments: { id: 'nothing' } } }]) await refused(accept({ update_page: { options } }), 400, 'invalid_request', /options/);
+});
+
+test('EX-3 PA-2 PA-6 the state before is on the card beside what will be sent, and where it has changed nothing is sent', async () => {
+	await ok(accept({ get_page: { effect: 'read', tier: 'always_allow' }, update_page: { effect: 'mutate', options: of('update_page').suggested } }));
+	pages.set('home', 'old');
+	const p = await propose('update_page', { id: 'home', body: 'new' });
+	assert.equal(p.card.preview.available, true);
+	assert.deepEqual(p.card.preview.changes, [{ path: '/body', before: 'old', after: 'new' }]);
+	await ok(approve(p));
+	pages.set('home', 'somebody else');
+	const drift = await refused(boss.post(`/api/v1/proposals/${p.proposalId}/apply`), 409, 'version_drift', /no longer what was shown/);
+	assert.ok(drift);
+	assert.equal(pages.get('home'), 'somebody else');
+	pages.set('home', 'old');
+	const done = await ok(boss.post(`/api/v1/proposals/${p.proposalId}/apply`));
+	assert.equal(done.state, 'applied');
+	assert.equal(pages.get('home'), 'new');
+	const missing = await propose('update_page', { id: 'nowhere', body: 'x' });
+	assert.match(missing.card.preview.before, /no such page/);
+	pages.set('nowhere', 'it is there now');
+	const late = await ok(approve(missing, { apply: true }));
+	assert.equal(late.state, 'approved');
+	assert.equal(late.apply.code, 'version_drift');
+});
+
+test('EX-3 TL-3 TL-6 what the agent could not read at once itself is not read for its card', async () => {
+	pages.set('secret', 'the password');
+	await ok(boss.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: of('get_page').name, permissionStatus: 'needs_approval' }] }));
+	const p = await propose('update_page', { id: 'secret', body: 'x' });
+	assert.equal(p.card.preview.available, false);
+	assert.doesNotMatch(JSON.stringify(p), /the password/);
+	await ok(boss.put(`/api/v1/agents/${agent.id}/tools`, { tools: [] }));
+});
+
+test('EX-3 PA-2 the tool’s own dry-run, the history of calls like it, and an honest nothing', async () => {
+	await ok(accept({ purge: { effect: 'destructive', options: { dryRun: 'dry_run' } }, shred: { effect: 'destructive' } }));
+	for (const n of [1, 3]) await propose('purge', { ids: Array.from({ length: n }, (_, i) => `p${i}`) });
+	const p = await propose('purge', { ids: Array.from({ length: 467 }, (_, i) => `p${i}`) });
+	assert.equal(p.card.preview.dryRun, 'would purge 467');
+	assert.equal(p.card.preview.history, 'The last 2 calls like this named 1 to 3 things; this one names 467.');
+	assert.equal(p.card.preview.unusual, true);
+	const none = await propose('shred', { id: 'home' });
+	assert.equal(none.card.preview.available, false);
+	assert.match(none.card.preview.says, /cannot be previewed/);
+	assert.equal(pages.get('home'), 'new', 'nothing was purged');
+});
