@@ -63,6 +63,8 @@ enum fault_point {
 	X(rights_unlocked, "nobody takes the lock on the organization's rights")                             \
 	X(proposal_unlocked, "a proposal is read without its lock")                                          \
 	X(note_unlocked, "a note is read without its lock before it is changed")                             \
+	X(send_again, "what was sent and lost is sent once more")                                            \
+	X(lost_is_failed, "what may have been sent is told as failed")                                       \
 	X(clock_before_lock, "expiry is decided by the time before the wait for the lock")
 
 enum fault_planted {

@@ -98,6 +98,10 @@ send_in_lane(struct ctx *cx, struct outside_call *call, struct outside_answer *o
 	}
 	call->deadline_us = now_us + call->tool->outside->deadline_ms * 1000;
 	s = p->call(cx, p->arg, call, out);
+	if (s == OK && PLANTED(send_again) && out->end == OUTSIDE_LOST)
+		s = p->call(cx, p->arg, call, out);
+	if (s == OK && PLANTED(lost_is_failed) && out->end == OUTSIDE_LOST)
+		out->end = OUTSIDE_REFUSED;
 	if (s != OK)
 		not_sent(cx, ctx_message(cx, s), out);
 }
