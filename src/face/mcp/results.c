@@ -134,7 +134,13 @@ add_advice(struct buf *b, const struct json *p)
 		buf_add(b,
 			STR(": nothing has been changed. Do not propose it again unless you are asked to."));
 		add_reason(b, p);
-	} else if (is(p, "unknown"))
+	} else if (is(p, "executing"))
+		buf_printf(b,
+			": another system is doing it. Call wait_proposal with "
+			"{\"id\":\"%.*s\",\"known\":\"executing\"} "
+			"until it is over; do not propose it again.",
+			STR_ARG(id));
+	else if (is(p, "unknown"))
 		buf_add(b, STR(": whether it has happened is not known. A person settles it; do not try "
 			       "again."));
 	else

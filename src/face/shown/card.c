@@ -209,6 +209,46 @@ show_approvers(struct ctx *cx, struct buf *b, const struct json *approvers)
 					STR_ARG(text_of(one, "team"))));
 }
 
+/* --- what another system does --- */
+
+/* How sure one can be of it, and what can be seen before. */
+static void
+show_outside(struct ctx *cx, struct buf *b, const struct json *card)
+{
+	const struct json *execution = part_of(card, "execution"), *preview = part_of(card, "preview");
+
+	if (!execution)
+		return;
+	shown_field(b, "Done by",
+		arena_printf(cx->arena, "another system (%.*s)", STR_ARG(text_of(execution, "contract"))));
+	shown_field(b, "", text_of(execution, "promise"));
+	if (text_of(preview, "says").len)
+		shown_field(b, "Preview", text_of(preview, "says"));
+	else if (preview)
+		shown_field(b, "Preview", shown_json(cx, preview));
+}
+
+/* What became of it: what is known, and what was found out afterwards. */
+static void
+show_attempt(struct ctx *cx, struct buf *b, const struct json *a)
+{
+	if (!a)
+		return;
+	shown_field(b, "Attempt",
+		arena_printf(cx->arena, "%.*s, claimed %.*s, %.*s bytes sent", STR_ARG(text_of(a, "outcome")),
+			STR_ARG(text_of(a, "claimedAt")), STR_ARG(shown_json(cx, part_of(a, "sentBytes")))));
+	if (text_of(a, "why").len)
+		shown_marked(b, "            > ", text_of(a, "why"));
+	if (part_of(a, "evidence"))
+		shown_field(b, "Evidence", shown_json(cx, part_of(a, "evidence")));
+	if (!text_of(a, "settledBy").len)
+		return;
+	shown_field(b, "Settled",
+		arena_printf(cx->arena, "%.*s, by %.*s", STR_ARG(text_of(a, "settledAt")),
+			STR_ARG(text_of(a, "settledBy"))));
+	shown_marked(b, "            > ", text_of(a, "settledReason"));
+}
+
 /* --- votes --- */
 
 /* Teams may need more people than the number says: then there are more votes than that. */
@@ -258,6 +298,7 @@ show_state(struct ctx *cx, struct buf *b, const struct json *p)
 	if (votes)
 		JSON_EACH (vote, votes)
 			show_vote(cx, b, vote);
+	show_attempt(cx, b, part_of(p, "attempt"));
 	shown_field(b, "View", text_of(p, "viewHash"));
 	buf_add_char(b, '\n');
 }
@@ -280,6 +321,7 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	show_risk(cx, b, part_of(card, "risk"));
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));
+	show_outside(cx, b, card);
 	show_asker(cx, b, part_of(card, "askedBy"));
 	show_approvers(cx, b, part_of(card, "approvers"));
 	show_expiry(cx, b, part_of(card, "expiresAt"));
