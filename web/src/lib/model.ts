@@ -58,6 +58,8 @@ export interface Card {
 	liveVersion?: number;
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
+	execution?: { contract: string; promise: string; deadlineMs: number };
+	preview?: Json;
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;
 	failureImplications: string;
@@ -78,6 +80,7 @@ export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
 	card: Card;
 	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
 	result?: Json;
+	attempt?: Json;
 	reveal?: Json;
 	error?: string;
 	applierId?: string;

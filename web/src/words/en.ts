@@ -127,6 +127,8 @@ export const en = {
 		yes: 'Yes, here',
 		no: 'No',
 		failure: 'If it fails',
+		doneBy: 'Done by another system',
+		preview: 'Preview',
 		asked: 'Asked by',
 		kindsOfPrincipal: { agent: 'agent', user: 'person', service: 'service' } as Record<string, string>,
 		onBehalf: (name: string) => `for ${name}`,
@@ -163,6 +165,7 @@ export const en = {
 		notChecked: 'does not match what is shown',
 		proof: 'Payload and proof',
 		result: 'Result',
+		attempt: 'What another system did',
 		secret: 'A secret, shown once. Copy it now.',
 		note: 'Note',
 		id: 'Proposal',
@@ -586,6 +589,13 @@ export const en = {
 
 	/** The server's fixed sentences: risk reasons, reasons to ask, warnings. */
 	sentences: {
+		'It is sent once; sending it twice would change nothing more.': 'It is sent once; sending it twice would change nothing more.',
+		'It is sent once, with a key by which the other system would notice a second time.':
+			'It is sent once, with a key by which the other system would notice a second time.',
+		'It is sent once; if no answer comes, the other system can be asked whether it was done.':
+			'It is sent once; if no answer comes, the other system can be asked whether it was done.',
+		'It is sent once; if no answer comes, nobody can tell whether it was done, and a person must find out.':
+			'It is sent once; if no answer comes, nobody can tell whether it was done, and a person must find out.',
 		'it destroys something': 'it destroys something',
 		'it concerns money': 'it concerns money',
 		'it concerns health data': 'it concerns health data',

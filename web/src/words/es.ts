@@ -126,6 +126,8 @@ export const es: Words = {
 		yes: 'Sí, aquí',
 		no: 'No',
 		failure: 'Si falla',
+		doneBy: 'Lo hace otro sistema',
+		preview: 'Vista previa',
 		asked: 'Lo pide',
 		kindsOfPrincipal: { agent: 'agente', user: 'persona', service: 'servicio' },
 		onBehalf: (name) => `para ${name}`,
@@ -162,6 +164,7 @@ export const es: Words = {
 		notChecked: 'no coincide con lo que se muestra',
 		proof: 'Contenido y prueba',
 		result: 'Resultado',
+		attempt: 'Lo que hizo otro sistema',
 		secret: 'Un secreto que se muestra una sola vez. Cópialo ahora.',
 		note: 'Nota',
 		id: 'Propuesta',
@@ -584,6 +587,10 @@ export const es: Words = {
 	},
 
 	sentences: {
+		'It is sent once; sending it twice would change nothing more.': 'Se envía una vez; enviarlo dos veces no cambiaría nada más.',
+		'It is sent once, with a key by which the other system would notice a second time.': 'Se envía una vez, con una clave por la que el otro sistema notaría una segunda vez.',
+		'It is sent once; if no answer comes, the other system can be asked whether it was done.': 'Se envía una vez; si no llega respuesta, se puede preguntar al otro sistema si se hizo.',
+		'It is sent once; if no answer comes, nobody can tell whether it was done, and a person must find out.': 'Se envía una vez; si no llega respuesta, nadie puede saber si se hizo, y una persona debe averiguarlo.',
 		'it destroys something': 'destruye algo',
 		'it concerns money': 'se trata de dinero',
 		'it concerns health data': 'se trata de datos de salud',

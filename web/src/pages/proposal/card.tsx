@@ -100,6 +100,8 @@ export function CardView({ card }: { card: Card }) {
 				</Fact>
 				<Fact name={w.card.rollback}>{card.rollbackSupported ? w.card.yes : <strong>{w.card.no}</strong>}</Fact>
 				<Fact name={w.card.failure}><Text of={card.failureImplications} /></Fact>
+				{card.execution && <Fact name={w.card.doneBy}>{sentence(w, card.execution.promise)} <code><Text of={card.execution.contract} /></code></Fact>}
+				{card.preview !== undefined && <Fact name={w.card.preview}><Value of={card.preview} /></Fact>}
 				<Who card={card} />
 				{card.approvers !== undefined && <Fact name={w.proposal.teams}><Value of={card.approvers} /></Fact>}
 				<Fact name={w.card.expires}>{clockTime(card.expiresAt / 1000, lang)}</Fact>
