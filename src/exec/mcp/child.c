@@ -43,9 +43,8 @@ struct waiting {
 
 struct mcp_child {
 	struct mcp_client *c;
-	int wake;		 /* an eventfd: the keeper is to end the program */
-	pthread_mutex_t writing; /* one message at a time goes into `in`; taken before mutex, if both */
-	int in;			 /* -1: none */
+	int wake; /* an eventfd: the keeper is to end the program */
+	int in;	  /* -1: none; whoever has the pen (`writing`) */
 
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
@@ -53,6 +52,7 @@ struct mcp_child {
 	bool kept;	/* there is a keeper to be joined */
 	bool up, ended; /* the program is there; or was, or could not be started */
 	bool stopping;
+	bool writing; /* somebody has the pen: one message at a time goes into `in` */
 	uint64_t generation;
 	struct waiting *waiting;
 	unsigned failures; /* in a row */
@@ -129,17 +129,29 @@ write_some(struct mcp_child *ch, str text, int64_t until_us)
 	return done;
 }
 
+/* The pen is a flag and no mutex: who waits for it does so until a time, which not every checker of threads knows of
+ * mutexes. */
 static bool
 take_pen(struct mcp_child *ch, int64_t until_us)
 {
-	struct timespec t;
+	scoped_lock held = lock(&ch->mutex);
 
-	do {
-		t = soon(SLICE_US);
-		if (pthread_mutex_clocklock(&ch->writing, CLOCK_MONOTONIC, &t) == 0)
-			return true;
-	} while (clock_mono_us() < until_us);
-	return false;
+	while (ch->writing) {
+		if (clock_mono_us() >= until_us)
+			return false;
+		wait_a_while(ch);
+	}
+	ch->writing = true;
+	return true;
+}
+
+static void
+put_pen(struct mcp_child *ch)
+{
+	scoped_lock held = lock(&ch->mutex);
+
+	ch->writing = false;
+	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
 }
 
 static void
@@ -159,7 +171,7 @@ write_line(struct mcp_child *ch, str line, int64_t until_us)
 	if (!take_pen(ch, until_us))
 		return 0;
 	done = write_some(ch, line, until_us);
-	CHECK(pthread_mutex_unlock(&ch->writing) == 0);
+	put_pen(ch);
 	if (done && done < line.len)
 		poke(ch);
 	return done;
@@ -327,9 +339,9 @@ become(const struct ends *e, const struct sandbox_plan *plan, pid_t parent)
 static void
 say_up(struct mcp_child *ch, int in)
 {
-	CHECK(pthread_mutex_lock(&ch->writing) == 0);
+	CHECK(take_pen(ch, INT64_MAX));
 	ch->in = in;
-	CHECK(pthread_mutex_unlock(&ch->writing) == 0);
+	put_pen(ch);
 	{
 		scoped_lock held = lock(&ch->mutex);
 
@@ -342,11 +354,11 @@ say_up(struct mcp_child *ch, int in)
 static void
 hang_up(struct mcp_child *ch)
 {
-	CHECK(pthread_mutex_lock(&ch->writing) == 0);
+	CHECK(take_pen(ch, INT64_MAX));
 	if (ch->in >= 0)
 		(void)close(ch->in);
 	ch->in = -1;
-	CHECK(pthread_mutex_unlock(&ch->writing) == 0);
+	put_pen(ch);
 }
 
 /* Who comes now gets the next one. */
@@ -516,7 +528,7 @@ mcp_child_new(struct mcp_client *c)
 	ch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	CHECK(ch->wake >= 0);
 	arena_init(&ch->arena, LIMIT_REQUEST_ARENA);
-	CHECK(pthread_mutex_init(&ch->writing, NULL) == 0 && pthread_mutex_init(&ch->mutex, NULL) == 0);
+	CHECK(pthread_mutex_init(&ch->mutex, NULL) == 0);
 	CHECK(pthread_condattr_init(&monotonic) == 0);
 	CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
 	CHECK(pthread_cond_init(&ch->changed, &monotonic) == 0);
@@ -544,7 +556,7 @@ mcp_child_free(struct mcp_child *ch)
 	lines_done(&ch->words);
 	(void)close(ch->wake);
 	CHECK(pthread_cond_destroy(&ch->changed) == 0);
-	CHECK(pthread_mutex_destroy(&ch->mutex) == 0 && pthread_mutex_destroy(&ch->writing) == 0);
+	CHECK(pthread_mutex_destroy(&ch->mutex) == 0);
 	arena_done(&ch->arena);
 	free(ch);
 }

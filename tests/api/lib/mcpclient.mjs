@@ -26,7 +26,9 @@ export function client(t, target, { era, grant, options } = {}) {
 	});
 	t.after(async () => {
 		child.stdin.end();
-		await ended;
+		const code = await ended;
+		if (code !== 0 && !child.killed) // sanitizers say it so
+			throw new Error(`mcpdriver ended with ${code}: ${Buffer.concat(log)}`);
 	});
 	return {
 		child,
