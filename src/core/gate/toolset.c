@@ -11,11 +11,13 @@
 
 #include "core/gate/toolset.sql.h" /* SQL_TOOLSET_*, generated from toolset.sql */
 
-#define SLOTS 1024u /* organizations; two that share one push each other out */
+#define ORG_ID 64u   /* bytes of an id that is remembered; ours have 36 */
+#define SLOTS  1024u /* organizations; two that share one push each other out */
 
 /* What is known of one organization. tools NULL: it has none of its own. */
 struct known_set {
-	str org_id; /* malloc'd */
+	char org_id[ORG_ID];
+	size_t len; /* of it */
 	int64_t epoch;
 	struct registry *tools;
 };
@@ -40,7 +42,6 @@ static void
 forget(struct known_set *s)
 {
 	registry_release(s->tools);
-	free((char *)(uintptr_t)s->org_id.ptr);
 	*s = (struct known_set){ 0 };
 }
 
@@ -249,7 +250,7 @@ find(struct toolsets *t, str org_id, int64_t epoch, struct registry **out)
 	scoped_lock held = lock(&t->lock);
 	const struct known_set *s = slot_of(t, org_id);
 
-	if (!epoch || s->epoch != epoch || !str_eq(s->org_id, org_id))
+	if (!epoch || s->epoch != epoch || !str_eq((str){ s->org_id, s->len }, org_id))
 		return false;
 	if (s->tools)
 		registry_hold(s->tools);
@@ -260,16 +261,16 @@ find(struct toolsets *t, str org_id, int64_t epoch, struct registry **out)
 static void
 keep(struct toolsets *t, str org_id, int64_t epoch, struct registry *tools)
 {
-	char *name = malloc(org_id.len + 1);
 	scoped_lock held = lock(&t->lock);
 	struct known_set *s = slot_of(t, org_id);
 
-	CHECK(name != NULL);
-	memcpy(name, org_id.ptr, org_id.len);
+	if (org_id.len > ORG_ID)
+		return;
 	forget(s);
 	if (tools)
 		registry_hold(tools);
-	*s = (struct known_set){ .org_id = { name, org_id.len }, .epoch = epoch, .tools = tools };
+	*s = (struct known_set){ .len = org_id.len, .epoch = epoch, .tools = tools };
+	memcpy(s->org_id, org_id.ptr, org_id.len);
 }
 
 static void
