@@ -115,7 +115,8 @@ apply_seen(struct ctx *cx, void *arg)
 	struct going_on *g = arg;
 
 	TRY(caller_enter(cx, cx->credential, CALLER_DECIDES, &g->caller));
-	TRY(toolset_enter(cx, g->caller.org_id, g->caller.epoch)); /* it may have been quarantined meanwhile */
+	TRY(toolset_enter(
+		cx, g->caller.org_id, g->caller.epoch)); /* it may have been quarantined meanwhile */
 	cx->caller = &g->caller;
 	return apply(cx, &g->part);
 }
