@@ -4,12 +4,13 @@ import { useState } from 'preact/hooks';
 
 import type { Me } from '../../lib/api.ts';
 import { isOpen, type Proposal } from '../../lib/model.ts';
+import { visible } from '../../lib/visible.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Text } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
 import type { Words } from '../../words/en.ts';
 
-export type Act = 'approve' | 'deny' | 'cancel' | 'apply';
+export type Act = 'approve' | 'deny' | 'cancel' | 'apply' | 'settle';
 
 /** Why this person's vote would be refused; the server decides, this only spares the try. */
 export function cannotVote(w: Words, p: Proposal, who: Me): string | null {
@@ -38,6 +39,7 @@ export function ActionBar({ p, who, folded, blocked, onAct, onAgain }: BarProps)
 		<div class="actions">
 			{hint && <p class="hint" id="act-hint">{hint}</p>}
 			<div class="buttons">
+				{p.state === 'unknown' && <button type="button" class="primary" disabled={blocked !== null} onClick={() => onAct('settle')}>{w.act.settle}</button>}
 				{!open && p.state !== 'executing' && p.state !== 'applied' && <button type="button" onClick={onAgain}>{w.act.again}</button>}
 				{open && <button type="button" class="quiet-button" disabled={blocked !== null} onClick={() => onAct('cancel')}>{w.act.cancel}</button>}
 				{(pending || (open && !noVote)) && <button type="button" class="danger" disabled={cannot !== null} onClick={() => onAct('deny')}>{w.act.deny} <kbd>D</kbd></button>}
@@ -48,11 +50,21 @@ export function ActionBar({ p, who, folded, blocked, onAct, onAgain }: BarProps)
 	);
 }
 
+/** always: approve this tool from now on, when this agent acts for the voter. */
+export interface More {
+	reason?: string;
+	apply?: boolean;
+	always?: boolean;
+	outcome?: Outcome;
+}
+type Outcome = 'applied' | 'failed';
+
 interface DialogProps {
 	act: Act;
 	p: Proposal;
+	trusts: boolean; // "approve always" can be chosen
 	working: boolean;
-	onDo: (more: { reason?: string; apply?: boolean }) => void;
+	onDo: (more: More) => void;
 	onClose: () => void;
 }
 
@@ -62,18 +74,34 @@ function wordOf(p: Proposal): string {
 	return key && key.length <= 40 && !/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(key) ? key : p.tool;
 }
 
-export function ActDialog({ act, p, working, onDo, onClose }: DialogProps) {
+/** Sent, and no answer: what a person found out over there. */
+function Settle({ outcome, onOutcome, reason, onReason }: { outcome: Outcome | null; onOutcome: (outcome: Outcome) => void; reason: string; onReason: (reason: string) => void }) {
+	const w = useWords();
+	return (
+		<>
+			<p>{w.act.settleText}</p>
+			<fieldset class="settle">
+				<legend>{w.act.settleWhat}</legend>
+				{(['applied', 'failed'] as const).map((one) => <label key={one} class="check"><input type="radio" name="outcome" checked={outcome === one} onChange={() => onOutcome(one)} /> {w.act.outcomes[one]}</label>)}
+			</fieldset>
+			<label>{w.act.settleReason}<textarea rows={2} required maxLength={2000} value={reason} onInput={(event) => onReason(event.currentTarget.value)} /></label>
+		</>
+	);
+}
+
+export function ActDialog({ act, p, trusts, working, onDo, onClose }: DialogProps) {
 	const w = useWords();
 	const [reason, setReason] = useState('');
-	const [apply, setApply] = useState(false);
-	const [typed, setTyped] = useState('');
+	const [apply, setApply] = useState(false), [always, setAlways] = useState(false);
+	const [typed, setTyped] = useState(''), [outcome, setOutcome] = useState<Outcome | null>(null);
 	const typing = p.effect === 'destructive' && (act === 'approve' || act === 'apply');
 	const word = wordOf(p);
-	const titles = { approve: w.act.approveTitle, deny: w.act.denyTitle, cancel: w.act.cancelTitle, apply: w.act.applyTitle };
+	const incomplete = (typing && typed !== word) || (act === 'settle' && (outcome === null || reason.trim() === ''));
+	const titles = { settle: w.act.settleTitle, approve: w.act.approveTitle, deny: w.act.denyTitle, cancel: w.act.cancelTitle, apply: w.act.applyTitle };
 	const submit = (event: Event) => {
 		event.preventDefault();
-		if (working || (typing && typed !== word)) return;
-		onDo({ ...(reason ? { reason } : {}), ...(apply ? { apply } : {}) });
+		if (working || incomplete) return;
+		onDo({ ...(reason ? { reason } : {}), ...(apply ? { apply } : {}), ...(always ? { always } : {}), ...(outcome ? { outcome } : {}) });
 	};
 	return (
 		<Dialog title={titles[act]} onClose={() => !working && onClose()}>
@@ -81,12 +109,14 @@ export function ActDialog({ act, p, working, onDo, onClose }: DialogProps) {
 				<p class="dialog-summary"><Text of={p.card.summary} /></p>
 				{act === 'apply' && <p>{w.act.applyText}</p>}
 				{act === 'cancel' && <p>{w.act.cancelText}</p>}
+				{act === 'settle' && <Settle outcome={outcome} onOutcome={setOutcome} reason={reason} onReason={setReason} />}
 				{act === 'deny' && <label>{w.act.reason}<textarea rows={3} maxLength={2000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} autofocus /></label>}
 				{act === 'approve' && <label class="check"><input type="checkbox" checked={apply} onChange={(event) => setApply(event.currentTarget.checked)} /> {w.act.applyToo}</label>}
+				{act === 'approve' && trusts && <label class="check top"><input type="checkbox" checked={always} onChange={(event) => setAlways(event.currentTarget.checked)} /> <span>{w.act.always(p.tool, visible(p.proposer.name, false))}<span class="hint-text">{w.act.alwaysText}</span></span></label>}
 				{typing && <label>{w.act.type}<code class="word"><Text of={word} /></code><input type="text" autocomplete="off" spellcheck={false} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus /></label>}
 				<div class="buttons">
 					<button type="button" onClick={onClose} disabled={working}>{w.close}</button>
-					<button type="submit" class={act === 'approve' || act === 'apply' ? 'primary' : 'danger'} disabled={working || (typing && typed !== word)} autofocus={!typing && act !== 'deny'}>
+					<button type="submit" class={act === 'deny' || act === 'cancel' ? 'danger' : 'primary'} disabled={working || incomplete} autofocus={!typing && act !== 'deny' && act !== 'settle'}>
 						{working ? w.act.working : w.act[act]}
 					</button>
 				</div>

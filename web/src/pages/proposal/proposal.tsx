@@ -13,8 +13,9 @@ import { Failure, Notice, say } from '../../ui/notice.tsx';
 import { Folds } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
 import { intent } from '../inbox/inbox.tsx';
-import { ActDialog, ActionBar, cannotVote, type Act } from './actions.tsx';
+import { ActDialog, ActionBar, cannotVote, type Act, type More } from './actions.tsx';
 import { CardView } from './card.tsx';
+import { useTrusts } from './trust.ts';
 import { isIntact, pathOf, useProposal, type Seen } from './load.ts';
 import { Approvals, Outcome, Proof, Timeline, Why } from './state.tsx';
 
@@ -32,15 +33,25 @@ function useDecide(id: string, { setMeanwhile, show, load }: ReturnType<typeof u
 		else if (code === 'tampered') setMeanwhile({ tone: 'bad', text: w.meanwhile.tampered });
 		else if (code !== 'proposal_gone') setFailure(e);
 	};
-	const decide = async (act: Act, seen: Seen, more: { reason?: string; apply?: boolean }) => {
-		const done = { approve: w.act.approved, deny: w.act.denied, cancel: w.act.cancelled, apply: w.act.applied }[act];
+	/** The vote stands, whatever becomes of the wish to be asked no more. */
+	const trust = async ({ p }: Seen) => {
+		try {
+			await ask('POST', '/api/v1/tool-overrides', { agentId: p.proposer.id, toolName: p.tool });
+			say(w.act.alwaysNow);
+		} catch (e) {
+			setMeanwhile({ tone: 'bad', text: `${w.act.notAlways} ${e instanceof ApiError ? e.message : ''}` });
+		}
+	};
+	const decide = async (act: Act, seen: Seen, { always, ...more }: More) => {
+		const done = { approve: w.act.approved, deny: w.act.denied, cancel: w.act.cancelled, apply: w.act.applied, settle: w.act.settled }[act];
 		setWorking(true);
 		setFailure(null);
 		try {
-			const answer = await ask<Proposal>('POST', `${pathOf(id)}/${act}`, act === 'apply' || act === 'cancel' ? {} : { viewHash: seen.viewHash, ...more });
+			const answer = await ask<Proposal>('POST', `${pathOf(id)}/${act}`, act === 'settle' ? more : act === 'apply' || act === 'cancel' ? {} : { viewHash: seen.viewHash, ...more });
 			setMeanwhile(answer.apply ? { tone: 'bad', text: `${w.act.notApplied} ${answer.apply.message}`, again: answer.apply.code === 'version_drift' } : null);
 			await show(answer);
 			say(answer.state === 'applied' ? w.act.applied : done);
+			if (always) await trust(seen);
 		} catch (e) {
 			await refused(e);
 		} finally {
@@ -81,6 +92,7 @@ export function ProposalPage({ id }: { id: string }) {
 	const proposal = useProposal(id);
 	const { seen, error, meanwhile, load, expired } = proposal;
 	const { working, failure, decide, again } = useDecide(id, proposal);
+	const trusts = useTrusts(seen, who);
 	const [act, setAct] = useState<Act | null>(null);
 	const [folded, setFolded] = useState(0);
 	const tellFold = useCallback((change: 1 | -1) => setFolded((n) => n + change), []);
@@ -89,10 +101,10 @@ export function ProposalPage({ id }: { id: string }) {
 	const blocked = seen && !isIntact(seen) ? w.act.mismatch : link === 'offline' ? w.errors.offline : expired ? w.meanwhile.expired : null;
 	const begin = (wanted: Act) => {
 		const votes = wanted === 'approve' || wanted === 'deny';
-		if (!seen || !open || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees(wanted) && folded > 0)) return;
+		if (!seen || !(open || (wanted === 'settle' && seen.p.state === 'unknown')) || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees(wanted) && folded > 0)) return;
 		setAct(wanted);
 	};
-	const tooSoon = act !== null && (!open || (agrees(act) && folded > 0)); // a wish from the inbox comes before the card is drawn
+	const tooSoon = act !== null && ((!open && !(act === 'settle' && seen?.p.state === 'unknown')) || (agrees(act) && folded > 0)); // a wish from the inbox comes before the card is drawn
 	useLayoutEffect(() => {
 		if (tooSoon) setAct(null);
 	}, [tooSoon]);
@@ -129,7 +141,7 @@ export function ProposalPage({ id }: { id: string }) {
 					</div>
 					<Proof {...seen} />
 					<ActionBar p={seen.p} who={who} folded={folded} blocked={blocked} onAct={begin} onAgain={again} />
-					{act && !tooSoon && <ActDialog act={act} p={seen.p} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
+					{act && !tooSoon && <ActDialog act={act} p={seen.p} trusts={trusts} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
 				</>
 			)}
 		</div>

@@ -104,7 +104,7 @@ export function Outcome({ p }: { p: Proposal }) {
 		<>
 			{p.reveal !== undefined && <div class="notice good" role="status"><p><strong>{w.proposal.secret}</strong></p><pre class="value"><Raw of={JSON.stringify(p.reveal, null, 2)} /></pre></div>}
 			{p.error && <div class="notice info"><p><strong>{w.proposal.note}:</strong> <Raw of={p.error} /></p></div>}
-			{p.attempt !== undefined && <section aria-labelledby="attempt-title"><h3 id="attempt-title">{w.proposal.attempt}</h3><pre class="value" tabIndex={0}><Raw of={JSON.stringify(p.attempt, null, 2)} /></pre></section>}
+			{p.attempt !== undefined && <details class="attempt"><summary>{w.proposal.attempt}</summary><pre class="value" tabIndex={0}><Raw of={JSON.stringify(p.attempt, null, 2)} /></pre></details>}
 			{p.result !== undefined && <section aria-labelledby="result-title"><h3 id="result-title">{w.proposal.result}</h3><pre class="value" tabIndex={0}><Raw of={JSON.stringify(p.result, null, 2)} /></pre></section>}
 		</>
 	);
