@@ -43,7 +43,6 @@ async function unmoved(page, what) {
 	await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 	const shifts = await page.evaluate(() => window.shifts);
 	const sum = shifts.reduce((n, { value }) => n + value, 0);
-	if (process.env.SHIFTS) console.error(what, sum);
 	assert.ok(sum < 0.1, `${what}: ${sum} ${JSON.stringify(shifts)}`);
 }
 
@@ -66,7 +65,7 @@ const places = {
 	'a flag': ['/flags/shop/flags/checkout', (page) => until(async () => (await page.locator('.env').count()) === 2 && (await page.locator('.env [role=status]').count()) === 0, 'both environments')],
 	'an editor': ['/flags/shop/flags/checkout/live', (page) => page.getByText('would be answered differently').waitFor()],
 	'the log': ['/audit', (page) => page.locator('.audit-table').waitFor()],
-	'the settings': ['/settings', (page) => page.locator('.page h2').first().waitFor()],
+	'the settings': ['/settings', (page) => page.locator('.page .panel').nth(1).waitFor()],
 	'an entry': [() => `/audit/${entry.id}`, (page) => page.locator('.chain svg').waitFor()],
 };
 

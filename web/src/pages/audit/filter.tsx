@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked of the log. It lives in the address: a question can be sent to somebody.
+import { useEffect, useState } from 'preact/hooks';
+
 import { go, pagePath } from '../../lib/route.ts';
 import { useWords } from '../../words/words.ts';
 import { ACTORS } from './model.ts';
@@ -42,6 +44,13 @@ export function question(filter: Filter): URLSearchParams {
 	return query;
 }
 
+/** What is being typed is the field's own until it is done: names and news that arrive meanwhile draw the page again. */
+function Search({ label, hint, value, onDone }: { label: string; hint: string; value: string; onDone: (event: Event) => void }) {
+	const [text, setText] = useState(value);
+	useEffect(() => setText(value), [value]);
+	return <label>{label}<input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} onChange={onDone} placeholder={hint} /></label>;
+}
+
 export function Filters({ filter, names }: { filter: Filter; names: Names }) {
 	const w = useWords();
 	const a = w.audit;
@@ -54,8 +63,8 @@ export function Filters({ filter, names }: { filter: Filter; names: Names }) {
 			<label>{a.action}<select value={filter.action} onChange={change('action')}><option value="">{a.any}</option>{Object.entries(a.actions).map(([one, name]) => <option key={one} value={one}>{name}</option>)}</select></label>
 			<label>{a.from}<input type="date" value={filter.from} onChange={change('from')} /></label>
 			<label>{a.to}<input type="date" value={filter.to} onChange={change('to')} /></label>
-			<label>{a.resource}<input type="search" value={filter.resource} onChange={change('resource')} placeholder={a.resourceHint} /></label>
-			<label>{a.proposal}<input type="search" value={filter.proposal} onChange={change('proposal')} placeholder={a.proposalHint} /></label>
+			<Search label={a.resource} hint={a.resourceHint} value={filter.resource} onDone={change('resource')} />
+			<Search label={a.proposal} hint={a.proposalHint} value={filter.proposal} onDone={change('proposal')} />
 		</form>
 	);
 }

@@ -111,6 +111,7 @@ export function PolicyPart() {
 			<section class="panel" aria-labelledby="policy-title">
 				<div class="panel-head"><div><h3 id="policy-title">{w.settings.parts.policy}</h3><p class="fine">{w.settings.policyText}</p></div>{data && <span class="mark">{w.card.version(data.policyVersion)}</span>}</div>
 				{error !== null && <div class="panel-body"><Failure error={error} retry={() => void again()} /></div>}
+				{!data && error === null && <p class="quiet pad" role="status">{w.loading}</p>}
 				{data && draft && (
 					<form onSubmit={save}>
 						<div class="panel-body">
@@ -131,7 +132,7 @@ export function PolicyPart() {
 					</form>
 				)}
 			</section>
-			<Explain />
+			{(draft || error !== null) && <Explain />}
 		</>
 	);
 }

@@ -21,7 +21,7 @@ export default function Settings({ path }: { path: readonly string[] }) {
 	const View = parts[part], org = data?.items[0];
 	return (
 		<div class="sheet">
-			<div class="sheet-head"><div><h2>{w.pages.settings}</h2><p class="lead">{org ? <><Raw of={org.name} lines={false} /> <code>{org.slug}</code></> : ' '}</p></div></div>
+			<div class="sheet-head"><div><h2>{w.pages.settings}</h2><p class="lead">{org ? <><Raw of={org.name} lines={false} /> <code>{org.slug}</code></> : '\u00a0'}</p></div></div>
 			<nav class="views" aria-label={w.pages.settings}>
 				{(Object.keys(parts) as Part[]).map((one) => <a key={one} href={pagePath('settings', one)} onClick={follow} aria-current={one === part ? 'page' : undefined}>{w.settings.parts[one]}</a>)}
 			</nav>
