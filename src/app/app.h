@@ -18,6 +18,7 @@
 
 #define PROGRAM "countersign"
 
+struct courier;
 struct event_hub;
 struct feed;
 struct http_server;
@@ -58,6 +59,7 @@ struct app {
 	struct known *known;	     /* who tokens are */
 	struct outside outside;	     /* who does what is not ours to do */
 	struct upstreams *upstreams; /* other MCP servers */
+	struct courier *courier;     /* tells others what has happened */
 	struct lanes *lanes;	     /* the ways to other systems */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */

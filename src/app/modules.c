@@ -19,6 +19,10 @@
 #include "domain/flag/store/store.h"
 #include "domain/note/note.h"
 #include "exec/upstream/upstream.h"
+#include "exec/webhook/callback.h"
+#include "exec/webhook/hook.h"
+#include "exec/webhook/courier.h"
+#include "exec/webhook/declared.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
@@ -55,6 +59,9 @@ const struct op *const app_ops[] = {
 	reservoir_ops,
 	upstream_ops,
 	upstream_tool_ops,
+	hook_ops,
+	declared_ops,
+	delivery_ops,
 	NULL,
 };
 
@@ -74,5 +81,7 @@ const struct tool *const app_tools[] = {
 status (*const app_sweeps[])(struct ctx *cx) = {
 	store_sweep,
 	register_sweep,
+	callback_sweep,
+	courier_sweep,
 	NULL,
 };

@@ -32,6 +32,9 @@
 #include "core/known/known.h"
 #include "core/outside/lane.h"
 #include "core/ident/recall.h"
+#include "exec/webhook/command.h"
+#include "exec/webhook/courier.h"
+#include "face/callback/callback.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
 #include "exec/upstream/clients.h"
@@ -236,7 +239,8 @@ listen_on(struct ctx *cx)
 		.oidc = app->oidc,
 		.oauth = app->oauth,
 		.public_url = c->public_url };
-	TRY(rest_routes(cx, app_ops, PAGE_ROUTES + CONSOLE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES,
+	TRY(rest_routes(cx, app_ops,
+		PAGE_ROUTES + CONSOLE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES + CALLBACK_ROUTES,
 		&routes, &count));
 	TRY(rest_openapi(cx, app_ops, &app->openapi));
 	TRY(page_routes(cx, routes + count));
@@ -250,6 +254,8 @@ listen_on(struct ctx *cx)
 	count += MCP_ROUTES;
 	TRY(oauth_routes(cx, &app->nameless, routes + count));
 	count += OAUTH_ROUTES;
+	callback_routes(routes + count);
+	count += CALLBACK_ROUTES;
 	figures_init(&app->figures, cx->arena, routes, count);
 	return http_server_new(cx, &o, routes, count, &app->server);
 }
@@ -378,6 +384,8 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
 	start_upstreams(app);
+	app->outside.providers[TOOL_WEBHOOK] = (struct outside_provider){ .call = command_call };
+	app->courier = courier_start(&(struct courier_options){ .db = app->db, .keys = cx->keys });
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;
 	app->live = live_new(&(struct live_options){ .base = &app->base });
@@ -412,6 +420,7 @@ serve_on(struct ctx *cx)
 	}
 	upstreams_stop(app->upstreams); /* first: nobody waits for another system any longer */
 	sweeper_stop(app->sweeper);
+	courier_stop(app->courier);
 	feed_stop(app->feed); /* before the server: they hold streams */
 	ofrep_stop(app->ofrep);
 	mcp_stop(app->mcp);

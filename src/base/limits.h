@@ -56,6 +56,23 @@
 #define LIMIT_CLIENT_CONNECT_MS 5000
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
 #define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
+#define LIMIT_CONNECTION_NETS	16u	    /* private networks that one connection may be in */
+#define LIMIT_WEBHOOK_URL	2000u	    /* as long as browsers and proxies agree on */
+#define LIMIT_WEBHOOK_MS	30000	    /* for an outcome, unless said: what webhooks usually get */
+#define LIMIT_WEBHOOK_ANSWER_MS                                                                              \
+	300000 /* for an answer that is waited for: a worker's place is lent as long */
+#define LIMIT_WEBHOOK_DEADLINE_MS 86400000 /* for an outcome that is told later: people may be part of it */
+#define LIMIT_WEBHOOK_PING_MS	  10000
+#define LIMIT_WEBHOOK_ANSWER	  (1u * MIB) /* it is kept as the result: as large as what we are asked */
+#define LIMIT_CALLBACK_KEPT_US                                                                               \
+	(INT64_C(30) * 86400 * 1000000)		/* used addresses: a replay hears that it is one */
+#define LIMIT_COURIER_US	INT64_C(500000) /* how often is looked for news to tell: a person does not notice */
+#define LIMIT_COURIER_FLIGHTS	32u /* deliveries under way; so many that hang do not hold up the others ... */
+#define LIMIT_COURIER_PER_PLACE 4u  /* ... because no connection has more than these */
+#define LIMIT_COURIER_MS	15000 /* for an answer to one; webhooks usually get that */
+#define LIMIT_COURIER_LEASE_US                                                                               \
+	INT64_C(60000000)      /* who has taken one tells it in this time, or somebody else does */
+#define LIMIT_COURIER_TRIES 14 /* after 30 s, doubled up to 8 hours: about two days */
 #define LIMIT_SAFE_BYTES                                                                                     \
 	(16u * KIB) /* a stored secret of another system: the largest is such a token, or a private key */
 

@@ -24,7 +24,8 @@ static const struct {
 };
 
 /* What no level below admin may touch beyond reading and proposing (ID-4). */
-static const char *const guarded[] = { "access.", "policy.", "server.", "audit.subject.", "mcp.upstream." };
+static const char *const guarded[] = { "access.", "policy.", "server.", "audit.subject.", "mcp.upstream.",
+	"webhook.connection." };
 
 const char *
 level_name(enum level l)
