@@ -163,7 +163,7 @@ http_pool_new(const struct http_pool_options *o)
 
 	CHECK(p && o->workers > 0 && o->lends >= 0);
 	p->o = *o;
-	p->threads = calloc((size_t)(o->workers + o->lends), sizeof(*p->threads));
+	p->threads = calloc((size_t)o->workers + (size_t)o->lends, sizeof(*p->threads));
 	CHECK(p->threads);
 	CHECK(pthread_mutex_init(&p->lock, NULL) == 0 && pthread_cond_init(&p->more, NULL) == 0 &&
 		pthread_cond_init(&p->needed, NULL) == 0);
