@@ -59,7 +59,7 @@ export interface Card {
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
 	execution?: { contract: string; promise: string; deadlineMs: number };
-	preview?: Json;
+	preview?: { available?: boolean; says?: string; [key: string]: Json | undefined };
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;
 	failureImplications: string;
@@ -80,7 +80,7 @@ export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
 	card: Card;
 	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
 	result?: Json;
-	attempt?: Json;
+	attempt?: { claimedAt: string; endedAt?: string; [key: string]: Json | undefined };
 	reveal?: Json;
 	error?: string;
 	applierId?: string;

@@ -3,6 +3,7 @@
 // vote's viewHash is computed of.
 import type { ComponentChildren } from 'preact';
 
+import type { Json } from '../../lib/canon.ts';
 import type { Card } from '../../lib/model.ts';
 import { nameOf, people } from '../../lib/people.ts';
 import { useStore } from '../../lib/store.ts';
@@ -101,7 +102,7 @@ export function CardView({ card }: { card: Card }) {
 				<Fact name={w.card.rollback}>{card.rollbackSupported ? w.card.yes : <strong>{w.card.no}</strong>}</Fact>
 				<Fact name={w.card.failure}><Text of={card.failureImplications} /></Fact>
 				{card.execution && <Fact name={w.card.doneBy}>{sentence(w, card.execution.promise)} <code><Text of={card.execution.contract} /></code></Fact>}
-				{card.preview !== undefined && <Fact name={w.card.preview}><Value of={card.preview} /></Fact>}
+				{card.preview !== undefined && <Fact name={w.card.preview}>{card.preview.available === false && card.preview.says ? <Text of={card.preview.says} /> : <Value of={card.preview as Json} />}</Fact>}
 				<Who card={card} />
 				{card.approvers !== undefined && <Fact name={w.proposal.teams}><Value of={card.approvers} /></Fact>}
 				<Fact name={w.card.expires}>{clockTime(card.expiresAt / 1000, lang)}</Fact>

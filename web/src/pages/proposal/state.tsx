@@ -40,6 +40,7 @@ function VoteLine({ vote }: { vote: Vote }) {
 export function Timeline({ p }: { p: Proposal }) {
 	const w = useWords();
 	const lang = useStore(language), names = useStore(people);
+	const ended = p.resolvedAt ?? p.attempt?.endedAt ?? p.attempt?.claimedAt ?? p.expiresAt; // what is unknown is not resolved yet
 	return (
 		<section aria-labelledby="timeline-title">
 			<h3 id="timeline-title">{w.proposal.timeline}</h3>
@@ -47,7 +48,7 @@ export function Timeline({ p }: { p: Proposal }) {
 				<li><time dateTime={p.createdAt}>{clockTime(p.createdAt, lang)}</time><strong><Raw of={p.proposer.name} lines={false} /></strong> {w.proposal.proposed}</li>
 				{p.approvals.votes.map((vote) => <li key={vote.personId}><time dateTime={vote.at}>{clockTime(vote.at, lang)}</time><VoteLine vote={vote} /></li>)}
 				{p.applierId && p.resolvedAt && <li><time dateTime={p.resolvedAt}>{clockTime(p.resolvedAt, lang)}</time><strong>{nameOf(names, p.applierId)}</strong> {w.proposal.appliedBy}</li>}
-				{!isOpen(p.state) && <li><time dateTime={p.resolvedAt ?? p.expiresAt}>{clockTime(p.resolvedAt ?? p.expiresAt, lang)}</time>{w.proposal.became} <strong>{w.states[p.state]}</strong></li>}
+				{!isOpen(p.state) && <li><time dateTime={ended}>{clockTime(ended, lang)}</time>{w.proposal.became} <strong>{w.states[p.state]}</strong></li>}
 			</ol>
 		</section>
 	);
