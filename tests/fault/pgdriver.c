@@ -53,7 +53,9 @@ static const char tables[] = "CREATE TABLE rig_first (id bigint PRIMARY KEY);"
 			     "CREATE TABLE rig_counter (id bigint PRIMARY KEY, n bigint NOT NULL);"
 			     "INSERT INTO rig_counter SELECT g, 0 FROM generate_series(0, 3) g;";
 
-static const struct sql *all[256];
+#define STATEMENTS 2048u
+
+static const struct sql *all[STATEMENTS];
 static struct migration steps[64];
 
 static struct db_catalog
@@ -61,7 +63,7 @@ make_catalog(void)
 {
 	struct sql *mine[MINE] = { &put_first, &put_second, &count_up, &find };
 
-	CHECK(sql_count + MINE < 256 && migration_count + 1 < 64);
+	CHECK(sql_count + MINE < STATEMENTS && migration_count + 1 < 64);
 	for (size_t i = 0; i < sql_count; i++)
 		all[i] = sql_all[i];
 	for (size_t i = 0; i < MINE; i++) {
