@@ -355,6 +355,15 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 	return OK;
 }
 
+/* Its tools are about to be asked for: what it says of changes from here on is news. */
+static void
+note_changes(struct upstreams *u, struct opened *o)
+{
+	scoped_lock held = lock(&u->lock);
+
+	o->changes = mcp_client_changes(o->client);
+}
+
 status
 upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out)
 {
@@ -367,7 +376,7 @@ upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out)
 	TRY(acquire(cx, u, of, &o));
 	s = lane_enter(cx, of->id);
 	if (s == OK) {
-		o->changes = mcp_client_changes(o->client);
+		note_changes(u, o);
 		s = mcp_client_list(cx, o->client, clock_mono_us() + LIMIT_UPSTREAM_LIST_US, out);
 		lane_leave(cx, of->id, s == OK);
 	}

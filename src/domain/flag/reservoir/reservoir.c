@@ -45,7 +45,8 @@ struct reservoir {
 	struct arena settings_arena, scratch;
 	struct watched *watched; /* sorted by environment */
 	size_t watched_count;
-	bool stale; /* somebody changed a setting: nothing is sampled by the old ones */
+	bool stale;	  /* somebody changed a setting: nothing is sampled by the old ones */
+	uint64_t changes; /* how often somebody did */
 	struct sample ring[LIMIT_SAMPLE_RING];
 	size_t count;
 	uint32_t noise[NOISE];
@@ -167,6 +168,7 @@ reservoir_forget(struct reservoir *r, str environment_id)
 		return;
 	CHECK(pthread_mutex_lock(&r->lock) == 0);
 	r->stale = true;
+	r->changes++;
 	for (size_t i = 0; i < r->count; i++) {
 		if (str_eq(environment_id, str_of(r->ring[i].environment_id)))
 			drop(&r->ring[i]);
@@ -248,10 +250,11 @@ load(struct reservoir *r, struct ctx *cx)
 	struct settings s = { 0 };
 	struct watched *all;
 	size_t count = 0;
+	uint64_t changes;
 	struct arena a;
 
 	CHECK(pthread_mutex_lock(&r->lock) == 0);
-	r->stale = false; /* who changes one from here on says so again */
+	changes = r->changes;
 	CHECK(pthread_mutex_unlock(&r->lock) == 0);
 	TRY(db_read(cx, read_settings, &s));
 	arena_init(&a, LIMIT_REQUEST_ARENA);
@@ -265,6 +268,7 @@ load(struct reservoir *r, struct ctx *cx)
 	r->settings_arena = a;
 	r->watched = all;
 	r->watched_count = count;
+	r->stale = r->changes != changes; /* somebody has changed one since it was read */
 	atomic_store(&r->active, count > 0);
 	CHECK(pthread_mutex_unlock(&r->lock) == 0);
 	return OK;
