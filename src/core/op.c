@@ -61,6 +61,22 @@ op_page_rows(int64_t limit)
 	return (limit ? limit : PAGE_ROWS) + 1;
 }
 
+status
+op_item_value(struct ctx *cx, op_item_fn *write, const void *row, struct json **out)
+{
+	struct json_out o;
+	struct buf b;
+	str text;
+
+	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	write(&o, row);
+	json_out_end(&o);
+	TRY(buf_finish(&b, &text));
+	return json_parse(cx, text, out);
+}
+
 void
 op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t limit, op_item_fn *write)
 {

@@ -120,6 +120,9 @@ typedef void op_item_fn(struct json_out *o, const void *row);
 void
 op_list(struct json_out *o, const void *rows, size_t size, size_t count, int64_t limit, op_item_fn *write);
 
+/* The same document of one row as a value: for the audit. */
+status op_item_value(struct ctx *cx, op_item_fn *write, const void *row, struct json **out) MUST_USE;
+
 /* Before the input is read: a stranger at a door that needs a credential. E_UNAUTHENTICATED; asks no
  * database. */
 status op_admit(struct ctx *cx, const struct op *op) MUST_USE;

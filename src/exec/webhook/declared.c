@@ -105,23 +105,6 @@ write_declared(struct json_out *o, const void *from)
 		str_eq(d->options, STR("{\"serverError\":\"refused\"}")) ? STR("refused") : STR("unknown"));
 }
 
-/* The same document, for the audit and as what was accepted. */
-static status
-picture(struct ctx *cx, const struct toolset_tool *d, struct json **out)
-{
-	struct json_out o;
-	struct buf b;
-	str text;
-
-	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
-	json_out_init(&o, &b);
-	json_out_object(&o, NULL);
-	write_declared(&o, d);
-	json_out_end(&o);
-	TRY(buf_finish(&b, &text));
-	return json_parse(cx, text, out);
-}
-
 /* --- what is said of one --- */
 
 static status
@@ -208,7 +191,7 @@ take_up(struct ctx *cx, struct toolset_tool *d)
 	struct json *accepted;
 	str why;
 
-	TRY(picture(cx, d, &accepted));
+	TRY(op_item_value(cx, write_declared, d, &accepted));
 	TRY(canon_text(cx, accepted, &d->definition));
 	d->definition_hash = sha256_hex(cx->arena, d->definition);
 	d->seen = d->definition;
@@ -251,8 +234,8 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 		return fail(cx, E_EXISTS, "another connection has a tool of this name");
 	d.version = before.version + 1;
 	if (before.name.len)
-		TRY(picture(cx, &before, &was));
-	TRY(picture(cx, &d, &is));
+		TRY(op_item_value(cx, write_declared, &before, &was));
+	TRY(op_item_value(cx, write_declared, &d, &is));
 	TRY(take_up(cx, &d));
 	TRY(change_record(cx, was ? AUDIT_RECORD_CHANGED : AUDIT_RECORD_CREATED, "outside_tool", d.name,
 		d.name, was, is));
@@ -308,7 +291,7 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(find(cx, name, &d));
 	if (!d.name.len || !str_eq(d.source_id, n->id))
 		return fail(cx, E_NOT_FOUND, "this connection has no such tool");
-	TRY(picture(cx, &d, &was));
+	TRY(op_item_value(cx, write_declared, &d, &was));
 	TRY(db_run(cx, SQL_DECLARED_REMOVE, TEXT(cx->caller->org_id), TEXT(name)));
 	TRY(change_record(cx, AUDIT_RECORD_DELETED, "outside_tool", d.name, d.name, was, NULL));
 	write_declared(out, &d);

@@ -185,23 +185,6 @@ write_hook(struct json_out *o, const void *from)
 	write_lists(o, c);
 }
 
-/* For the audit: the same document. */
-static status
-picture(struct ctx *cx, const struct hook *c, struct json **out)
-{
-	struct json_out o;
-	struct buf b;
-	str text;
-
-	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
-	json_out_init(&o, &b);
-	json_out_object(&o, NULL);
-	write_hook(&o, c);
-	json_out_end(&o);
-	TRY(buf_finish(&b, &text));
-	return json_parse(cx, text, out);
-}
-
 static status
 record(struct ctx *cx, enum audit_action action, const struct hook *before, const struct hook *after)
 {
@@ -209,9 +192,9 @@ record(struct ctx *cx, enum audit_action action, const struct hook *before, cons
 	struct json *was = NULL, *is = NULL;
 
 	if (before)
-		TRY(picture(cx, before, &was));
+		TRY(op_item_value(cx, write_hook, before, &was));
 	if (after)
-		TRY(picture(cx, after, &is));
+		TRY(op_item_value(cx, write_hook, after, &is));
 	return change_record(cx, action, "connection", c->id, c->name, was, is);
 }
 

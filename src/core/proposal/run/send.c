@@ -114,9 +114,9 @@ send_once(struct ctx *cx, const struct outside_call *call, struct outside_answer
 	status s;
 
 	*out = (struct outside_answer){ .end = OUTSIDE_LOST };
-	cx->deadline_us = call->send_by_us; /* a place in the lane is not waited for any longer */
+	cx->deadline_us =
+		0; /* the request's no longer counts: the tool's own does, and send_by for the wait in the lane */
 	s = lane_enter(cx, lane);
-	cx->deadline_us = 0; /* nor of the request any more: the tool's own deadline bounds the rest */
 	if (s != OK) {
 		not_sent(cx, ctx_message(cx, s), out);
 		return;
