@@ -25,7 +25,8 @@ static const char *const ends[] = { "unknown", "refused", NULL };
 /* What is said of one; and what is answered, with where it lives. */
 struct wish {
 	str id, name;
-	str title, description, effect, category, domain, target, failure, contract, tier, server_error;
+	str title, description, effect, category, domain, target, failure, contract, tier, server_error,
+		probe, affects;
 	struct json *input_schema, *output_schema;
 	bool rollback, financial, personal_data, phi;
 	int64_t deadline_ms, version;
@@ -62,7 +63,12 @@ struct wish {
 			.doc = "How long its outcome is waited for; the connection's unless said."),         \
 		FIELD_TEXT(struct wish, server_error, .choices = ends,                                       \
 			.doc = "What a status of 500 and more means: unknown, unless it promises that "      \
-			       "nothing was done.")
+			       "nothing was done."),                                                         \
+		FIELD_TEXT(struct wish, probe, .max = LIMIT_TOOL_NAME,                                       \
+			.doc = "The read tool of another system that is asked whether it was done, by its "  \
+			       "input idempotencyKey; needed where the contract is probe."),                 \
+		FIELD_TEXT(struct wish, affects, .max = LIMIT_NAME,                                          \
+			.doc = "What it touches, for the card: \"the customer's mailbox\".")
 
 static const struct field put_in[] = {
 	FIELD_TEXT(struct wish, id, .need = true, .max = LIMIT_NAME, .doc = "Which connection."),
@@ -78,10 +84,57 @@ static const struct field shown[] = {
 	FIELD_END,
 };
 
+/* A tool, and what its options say. */
+struct declared {
+	struct toolset_tool tool;
+	str server_error, probe, affects;
+};
+
+static str
+option(const struct json *options, const char *name, str otherwise)
+{
+	const struct json *said = json_get(options, str_of(name));
+
+	return said && said->type == JSON_STRING ? said->text : otherwise;
+}
+
+static status
+read_options(struct ctx *cx, const struct toolset_tool *t, struct declared *out)
+{
+	struct json *options;
+
+	TRY(json_parse(cx, t->options, &options));
+	*out = (struct declared){ .tool = *t,
+		.server_error = option(options, "serverError", STR("unknown")),
+		.probe = option(options, "probe", (str){ 0 }),
+		.affects = option(options, "affects", (str){ 0 }) };
+	return OK;
+}
+
+static status
+print_options(struct ctx *cx, const struct declared *d, str *out)
+{
+	struct json_out o;
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_JSON_BYTES);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	if (str_eq(d->server_error, STR("refused")))
+		json_out_str(&o, "serverError", d->server_error);
+	if (d->probe.len)
+		json_out_str(&o, "probe", d->probe);
+	if (d->affects.len)
+		json_out_str(&o, "affects", d->affects);
+	json_out_end(&o);
+	return buf_finish(&b, out);
+}
+
 static void
 write_declared(struct json_out *o, const void *from)
 {
-	const struct toolset_tool *d = from;
+	const struct declared *all = from;
+	const struct toolset_tool *d = &all->tool;
 
 	json_out_str(o, "tool", d->name);
 	json_out_int(o, "version", d->version);
@@ -101,8 +154,11 @@ write_declared(struct json_out *o, const void *from)
 	json_out_bool(o, "phi", d->phi);
 	json_out_str(o, "tier", d->tier);
 	json_out_int(o, "deadlineMs", d->deadline_ms);
-	json_out_str(o, "serverError",
-		str_eq(d->options, STR("{\"serverError\":\"refused\"}")) ? STR("refused") : STR("unknown"));
+	json_out_str(o, "serverError", all->server_error);
+	if (all->probe.len)
+		json_out_str(o, "probe", all->probe);
+	if (all->affects.len)
+		json_out_str(o, "affects", all->affects);
 }
 
 /* --- what is said of one --- */
@@ -134,10 +190,14 @@ or_else(str said, str otherwise)
 }
 
 static status
-read_wish(struct ctx *cx, const struct wish *w, const struct hook *c, struct toolset_tool *d)
+read_wish(struct ctx *cx, const struct wish *w, const struct hook *c, struct declared *out)
 {
 	bool reads = str_eq(w->effect, STR("read"));
+	struct toolset_tool *d = &out->tool;
 
+	*out = (struct declared){ .server_error = or_else(w->server_error, STR("unknown")),
+		.probe = w->probe,
+		.affects = w->affects };
 	*d = (struct toolset_tool){ .name = arena_printf(cx->arena, PLUGIN "%.*s", STR_ARG(w->name)),
 		.provider = STR("webhook"),
 		.source_id = c->id,
@@ -158,11 +218,34 @@ read_wish(struct ctx *cx, const struct wish *w, const struct hook *c, struct too
 		.failure = or_else(w->failure, STR("")),
 		.contract = or_else(w->contract, STR("blind")),
 		.tier = or_else(w->tier, reads ? STR("always_allow") : STR("needs_approval")),
-		.deadline_ms = w->deadline_ms ? w->deadline_ms : c->deadline_ms,
-		.options = str_eq(w->server_error, STR("refused")) ? STR("{\"serverError\":\"refused\"}")
-								   : STR("{}") };
+		.deadline_ms = w->deadline_ms ? w->deadline_ms : c->deadline_ms };
+	TRY(print_options(cx, out, &d->options));
 	TRY(json_text(cx, w->input_schema, &d->in_schema));
 	return w->output_schema ? json_text(cx, w->output_schema, &d->out_schema) : OK;
+}
+
+/* The one that is asked must be there when it is named, and take what it is asked by. */
+static status
+check_probe(struct ctx *cx, const struct declared *d)
+{
+	const struct json *takes;
+	const struct tool *t;
+	struct json *schema;
+
+	if (!d->probe.len)
+		return str_eq(d->tool.contract, STR("probe"))
+			       ? refuse(cx, "/probe", "is needed: which tool tells whether it was done")
+			       : OK;
+	if (str_eq(d->tool.effect, STR("read")))
+		return refuse(cx, "/probe", "is of what changes something");
+	t = tool_find(cx->tools, d->probe);
+	if (!t || !t->outside || t->effect != OP_READ)
+		return refuse(cx, "/probe", "names no tool of another system that reads");
+	TRY(json_parse(cx, tool_in_text(cx->tools, t), &schema));
+	takes = json_get(schema, STR("properties"));
+	if (!takes || !json_get(takes, STR("idempotencyKey")))
+		return refuse(cx, "/probe", "names a tool that does not take idempotencyKey");
+	return OK;
 }
 
 static status
@@ -186,12 +269,10 @@ check(struct ctx *cx, const struct hook *c, const struct toolset_tool *d)
 /* Offered at once: an admin wrote it. What cannot be offered (a schema that is none, a name for models that is taken) is
  * refused. */
 static status
-take_up(struct ctx *cx, struct toolset_tool *d)
+take_up(struct ctx *cx, const struct json *accepted, struct toolset_tool *d)
 {
-	struct json *accepted;
 	str why;
 
-	TRY(op_item_value(cx, write_declared, d, &accepted));
 	TRY(canon_text(cx, accepted, &d->definition));
 	d->definition_hash = sha256_hex(cx->arena, d->definition);
 	d->seen = d->definition;
@@ -207,14 +288,17 @@ take_up(struct ctx *cx, struct toolset_tool *d)
 
 /* *out is zero where there is none of this name. */
 static status
-find(struct ctx *cx, str name, struct toolset_tool *out)
+find(struct ctx *cx, str name, struct declared *out)
 {
-	status s = toolset_get(cx, cx->caller->org_id, name, out);
+	struct toolset_tool t;
+	status s = toolset_get(cx, cx->caller->org_id, name, &t);
 
+	if (s == OK)
+		return read_options(cx, &t, out);
 	if (s != E_NOT_FOUND)
 		return s;
 	ctx_clear(cx);
-	*out = (struct toolset_tool){ 0 };
+	*out = (struct declared){ 0 };
 	return OK;
 }
 
@@ -223,22 +307,23 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct wish *w = in;
 	struct json *was = NULL, *is;
-	struct toolset_tool before, d;
+	struct declared before, d;
 	struct hook c;
 
 	TRY(hook_get(cx, cx->caller->org_id, w->id, &c));
 	TRY(read_wish(cx, w, &c, &d));
-	TRY(check(cx, &c, &d));
-	TRY(find(cx, d.name, &before));
-	if (before.name.len && !str_eq(before.source_id, c.id))
+	TRY(check(cx, &c, &d.tool));
+	TRY(check_probe(cx, &d));
+	TRY(find(cx, d.tool.name, &before));
+	if (before.tool.name.len && !str_eq(before.tool.source_id, c.id))
 		return fail(cx, E_EXISTS, "another connection has a tool of this name");
-	d.version = before.version + 1;
-	if (before.name.len)
+	d.tool.version = before.tool.version + 1;
+	if (before.tool.name.len)
 		TRY(op_item_value(cx, write_declared, &before, &was));
 	TRY(op_item_value(cx, write_declared, &d, &is));
-	TRY(take_up(cx, &d));
-	TRY(change_record(cx, was ? AUDIT_RECORD_CHANGED : AUDIT_RECORD_CREATED, "outside_tool", d.name,
-		d.name, was, is));
+	TRY(take_up(cx, is, &d.tool));
+	TRY(change_record(cx, was ? AUDIT_RECORD_CHANGED : AUDIT_RECORD_CREATED, "outside_tool", d.tool.name,
+		d.tool.name, was, is));
 	write_declared(out, &d);
 	return OK;
 }
@@ -255,6 +340,7 @@ static status
 run_list(struct ctx *cx, const void *in, struct json_out *out)
 {
 	struct toolset_tool *rows;
+	struct declared d;
 	struct hook c;
 	size_t count;
 
@@ -262,8 +348,9 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(toolset_list(cx, cx->caller->org_id, c.id, &rows, &count));
 	json_out_array(out, "items");
 	for (size_t i = 0; i < count; i++) {
+		TRY(read_options(cx, &rows[i], &d));
 		json_out_object(out, NULL);
-		write_declared(out, &rows[i]);
+		write_declared(out, &d);
 		json_out_end(out);
 	}
 	json_out_end(out);
@@ -285,15 +372,15 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct name_in *n = in;
 	str name = arena_printf(cx->arena, PLUGIN "%.*s", STR_ARG(n->name));
-	struct toolset_tool d;
+	struct declared d;
 	struct json *was;
 
 	TRY(find(cx, name, &d));
-	if (!d.name.len || !str_eq(d.source_id, n->id))
+	if (!d.tool.name.len || !str_eq(d.tool.source_id, n->id))
 		return fail(cx, E_NOT_FOUND, "this connection has no such tool");
 	TRY(op_item_value(cx, write_declared, &d, &was));
 	TRY(db_run(cx, SQL_DECLARED_REMOVE, TEXT(cx->caller->org_id), TEXT(name)));
-	TRY(change_record(cx, AUDIT_RECORD_DELETED, "outside_tool", d.name, d.name, was, NULL));
+	TRY(change_record(cx, AUDIT_RECORD_DELETED, "outside_tool", name, name, was, NULL));
 	write_declared(out, &d);
 	return OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of what is unknown (EX-4): a probe asks the other system, and a person decides. Nothing is sent again. */
+/* What became of what is unknown (EX-4): a probe asks the other system, and where it does not say, a person decides.
+ * Nothing is sent again. */
 #include "core/proposal/row.h"
 #include "core/proposal/run/send.h"
 #include "core/proposal/sight.h"
@@ -123,6 +124,53 @@ probe_input(struct ctx *cx, const struct proposal *p, const struct tool *probe, 
 	return OK;
 }
 
+/* What it says of this proposal: {idempotencyKey, outcome}, which only somebody writes who was told what we ask. */
+static enum outside_end
+read_verdict(const struct json *said, str key)
+{
+	const struct json *of = said ? json_get(said, STR("idempotencyKey")) : NULL,
+			  *outcome = said ? json_get(said, STR("outcome")) : NULL;
+
+	if (!of || of->type != JSON_STRING || !str_eq(of->text, key) || !outcome ||
+		outcome->type != JSON_STRING)
+		return OUTSIDE_LOST;
+	if (str_eq(outcome->text, STR("done")))
+		return OUTSIDE_DONE;
+	return str_eq(outcome->text, STR("refused")) ? OUTSIDE_REFUSED : OUTSIDE_LOST;
+}
+
+/* Its whole answer is that, or its member `result` (webhooks), or its `structuredContent` (MCP). OUTSIDE_LOST: it does not
+ * say, so it stays unknown. */
+static enum outside_end
+verdict(struct ctx *cx, const struct probing *b)
+{
+	static const char *const places[] = { "result", "structuredContent" };
+	enum outside_end found;
+	struct json *answer;
+
+	if (b->answer.end != OUTSIDE_DONE || json_parse(cx, b->answer.result, &answer) != OK) {
+		ctx_clear(cx);
+		return OUTSIDE_LOST;
+	}
+	found = read_verdict(answer, b->p.id);
+	for (size_t i = 0; i < 2 && found == OUTSIDE_LOST; i++)
+		found = read_verdict(json_get(answer, str_of(places[i])), b->p.id);
+	return found;
+}
+
+static status
+settle_by(struct ctx *cx, struct probing *b)
+{
+	enum outside_end said = verdict(cx, b);
+	bool done = said == OUTSIDE_DONE;
+
+	if (said == OUTSIDE_LOST || b->p.state != PROPOSAL_UNKNOWN) /* a person may have been faster */
+		return OK;
+	return attempt_settle(cx, &b->p, done,
+		arena_printf(cx->arena, "%s was asked, and answered: %s", b->sending->call.tool->name,
+			done ? "done" : "refused"));
+}
+
 static status
 keep_answer(struct ctx *cx, void *arg)
 {
@@ -133,7 +181,8 @@ keep_answer(struct ctx *cx, void *arg)
 	TRY(row_lock(cx, b->sending->call.org_id, b->id, &b->p));
 	cx->caller = &b->sending->caller;
 	TRY(gate_record(cx, &b->sending->pass, done ? "executed" : "failed", (str){ 0 }, &id));
-	return attempt_keep_probe(cx, &b->p, &b->answer);
+	TRY(attempt_keep_probe(cx, &b->p, &b->answer));
+	return settle_by(cx, b);
 }
 
 static status
@@ -217,8 +266,8 @@ const struct op settle_ops[] = {
 		.effect = OP_MUTATE,
 		.tx = OP_TX_DECIDE,
 		.doc = "Asks the other system what became of a proposal whose outcome is unknown, by the "
-		       "tool that an "
-		       "admin has named for it. Its answer is kept as evidence; the state stays.",
+		       "tool that an admin has named for it. Its answer is kept as evidence; where it is "
+		       "{idempotencyKey, outcome: done | refused} of this proposal, it settles it.",
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
 		.out = wire_out,
