@@ -53,7 +53,7 @@ test('TL-5 category C: no stored tier, override or auto mode makes it run withou
 	const agent = await w.agentOf(boss, { level: 'admin', override: true, mode: 'auto' });
 	await ok(w.admin.put('/api/v1/settings', { policy: { autoExecute: true, overrides: true } }));
 	await ok(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'permission.set', permissionStatus: 'always_allow' }] }));
-	await ok(boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: 'permission.set' }));
+	await refused(boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: 'permission.set' }), 409, 'conflict', /category C/);
 	const p = await w.propose(set(agent.id, 'note.delete', 'always_allow'), agent.ask());
 	assert.equal(p.state, 'pending');
 	assert.equal(p.approvals.needed, 1);

@@ -94,8 +94,8 @@ test('TL-7 an override is made by the person it is of, lifts the prompt of their
 	await ok(w.admin.post('/api/v1/tool-overrides', one));
 	assert.equal((await w.propose({}, agent.ask())).state, 'pending', 'somebody else\'s override is not the delegator\'s');
 	await ok(boss.post('/api/v1/tool-overrides', one));
-	await ok(boss.post('/api/v1/tool-overrides', { ...one, toolName: 'note.delete' }));
-	assert.deepEqual((await ok(boss.get('/api/v1/tool-overrides'))).overrides.map(({ toolName }) => toolName), ['note.create', 'note.delete']);
+	await refused(boss.post('/api/v1/tool-overrides', { ...one, toolName: 'note.delete' }), 409, 'conflict', /never count for note\.delete: what destroys/);
+	assert.deepEqual((await ok(boss.get('/api/v1/tool-overrides'))).overrides.map(({ toolName }) => toolName), ['note.create']);
 	const p = await w.propose({}, agent.ask());
 	assert.equal(p.status, 'approved');
 	assert.equal((await w.audit({ proposalId: p.proposalId, action: 'proposal.created' }))[0].withOverride, true); // AU-3

@@ -187,3 +187,78 @@ test('EX-3 EX-4 a tool that says it failed has failed, and a tool that was quara
 	up.tools = before;
 	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
 });
+
+test('TL-5 TL-6 a person who may read gets the answer of a read at once, whatever agents need for it; where somebody else must agree it is a proposal', async () => {
+	up.tools = [tool('read_file')];
+	const u = await ok(add()), name = `mcp__${u.name}__read_file`, call = { tool: name, input: { path: 'a' } };
+	await ok(accept(u, [{ name, definitionHash: hash(await refresh(u), name), effect: 'read' }])); // needs_approval
+	const before = up.calls.length;
+	assert.equal((await ok(agent.ask().post('/api/v1/tools/call', call))).status, 'awaiting_operator', 'an agent waits');
+	assert.equal(up.calls.length, before);
+	for (const who of [boss, w.admin]) { // signed in, or with a token of their own
+		const answer = await ok(who.post('/api/v1/tools/call', call));
+		assert.deepEqual([answer.status, answer.result.content, answer.proposal], ['executed', [{ type: 'text', text: 'read_file a' }], undefined]);
+	}
+	assert.equal(up.calls.length, before + 2);
+	const { structuredContent: told } = (await ask(w.server.url, w.first.adminToken, 'tools/call', { name, arguments: call.input })).json.result;
+	assert.equal(told.status, 'awaiting_operator', "a model with a person's token is no person");
+	await ok(w.admin.put('/api/v1/settings', { policy: { fourEyes: true } }));
+	assert.equal((await ok(boss.post('/api/v1/tools/call', call))).status, 'awaiting_operator', 'with four eyes asking is not agreeing');
+	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
+	assert.equal(up.calls.length, before + 2);
+	const asked = await ok(boss.post('/api/v1/proposals', call)); // who wants a proposal gets one
+	assert.equal(asked.state, 'approved');
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});
+
+test('TL-7 "approve always" is said of what is offered now, and refused where it could never count; what was said stays while the tool is away', async () => {
+	up.tools = [tool('read_file'), tool('write_file'), tool('new_file')];
+	const u = await ok(add()), full = (remote) => `mcp__${u.name}__${remote}`, tools = await refresh(u);
+	const always = (remote) => boss.post('/api/v1/tool-overrides', { agentId: agent.id, toolName: full(remote) });
+	await ok(accept(u, [
+		{ name: full('read_file'), definitionHash: hash(tools, full('read_file')), effect: 'read' },
+		{ name: full('write_file'), definitionHash: hash(tools, full('write_file')), effect: 'mutate' },
+	]));
+	await refused(always('nothing'), 404, 'not_found');
+	await refused(always('new_file'), 409, 'conflict', /not offered now \(quarantined/);
+	await refused(always('write_file'), 409, 'conflict', /never count for .*: category C/);
+	for (const [more, why] of [[{ effect: 'destructive', category: 'B' }, /what destroys/], [{ effect: 'mutate', category: 'B', financial: true }, /financial/], [{ effect: 'mutate', category: 'B', phi: true }, /health/]]) {
+		await ok(accept(u, [{ name: full('write_file'), definitionHash: hash(tools, full('write_file')), ...more }]));
+		await refused(always('write_file'), 409, 'conflict', why);
+	}
+	const read = () => agent.ask().post('/api/v1/tools/call', { tool: full('read_file'), input: { path: 'a' } });
+	assert.equal((await ok(read())).status, 'awaiting_operator');
+	await ok(always('read_file'));
+	assert.equal((await ok(read())).status, 'executed');
+	up.tools = [tool('write_file')];
+	await refresh(u);
+	await refused(always('read_file'), 409, 'conflict', /not offered now/);
+	up.tools = [tool('read_file'), tool('write_file')];
+	await refresh(u);
+	assert.equal((await ok(read())).status, 'executed', 'it is back as it was');
+	await ok(boss.delete(`/api/v1/tool-overrides?${new URLSearchParams({ agentId: agent.id, toolName: full('read_file') })}`));
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});
+
+test('EX-4 a probe of another MCP server settles what it says by the key, in its structured answer', async () => {
+	const keyed = { type: 'object', properties: { path: { type: 'string' }, idempotencyKey: { type: 'string' } } };
+	let outcome = 'unknown';
+	up.tools = [
+		tool('write_file', { run: () => new Promise(() => {}) }),
+		tool('was_written', { inputSchema: keyed, run: ({ idempotencyKey }) => ({ content: [], structuredContent: { idempotencyKey, outcome } }) }),
+	];
+	const u = await ok(add()), full = (remote) => `mcp__${u.name}__${remote}`, tools = await refresh(u);
+	await ok(accept(u, [
+		{ name: full('was_written'), definitionHash: hash(tools, full('was_written')), effect: 'read' },
+		{ name: full('write_file'), definitionHash: hash(tools, full('write_file')), effect: 'mutate', contract: 'probe', deadlineMs: 300, options: { probe: full('was_written') } },
+	]));
+	const p = await w.propose({ tool: full('write_file'), input: { path: 'a' } }, agent.ask());
+	await w.approve(p, boss);
+	assert.equal((await ok(boss.post(`/api/v1/proposals/${p.proposalId}/apply`))).state, 'unknown');
+	for (const [says, state] of [['unknown', 'unknown'], ['done', 'applied']]) {
+		outcome = says;
+		assert.equal((await ok(boss.post(`/api/v1/proposals/${p.proposalId}/probe`))).state, state);
+	}
+	assert.deepEqual(up.calls.at(-1).arguments, { path: 'a', idempotencyKey: p.proposalId });
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});

@@ -2,6 +2,7 @@
 /* The catalogue, the agents' tiers and the people's overrides as operations (TL-2, TL-6, TL-7). */
 #include "base/limits.h"
 #include "core/gate/gate.h"
+#include "core/gate/toolset.h"
 #include "core/people/change.h"
 #include "db/db.h"
 #include "json/bind.h"
@@ -407,6 +408,35 @@ record_override(struct ctx *cx, enum audit_action action, const struct override_
 	return audit_add(cx, &e, NULL);
 }
 
+/* Not there at all, or only not now. */
+static status
+refuse_absent(struct ctx *cx, str name)
+{
+	struct toolset_tool away;
+	status s = toolset_get(cx, cx->caller->org_id, name, &away);
+
+	if (s == E_NOT_FOUND)
+		return fail(cx, s, "there is no tool called \"%.*s\"", STR_ARG(name));
+	TRY(s);
+	return fail(cx, E_CONFLICT,
+		"%.*s is not offered now (quarantined, or its server is away); say it again when it is",
+		STR_ARG(name));
+}
+
+/* A standing yes is to what one can see now: not to what nobody offers, nor to what would be asked about all the same.
+ * One that was made stays while its tool is away, and counts again when it is back. */
+static status
+require_liftable(struct ctx *cx, str name)
+{
+	const struct tool *t = tool_find(cx->tools, name);
+	const char *never = t ? policy_never_lifted(t) : NULL;
+
+	if (!t)
+		return refuse_absent(cx, name);
+	return never ? fail(cx, E_CONFLICT, "\"approve always\" would never count for %s: %s", t->name, never)
+		     : OK;
+}
+
 static status
 run_override_add(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -416,8 +446,7 @@ run_override_add(struct ctx *cx, const void *in, struct json_out *out)
 
 	TRY(require_person(cx));
 	TRY(find_agent(cx, i->agent_id, &name));
-	if (!tool_find(cx->tools, i->tool_name))
-		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(i->tool_name));
+	TRY(require_liftable(cx, i->tool_name));
 	TRY(tx_now_us(cx, &now_us));
 	TRY(db_run(cx, SQL_PERMISSION_OVERRIDE_ADD, TEXT(cx->caller->org_id), TEXT(cx->caller->principal_id),
 		TEXT(i->agent_id), TEXT(i->tool_name), INT(now_us)));
@@ -494,12 +523,13 @@ const struct op gate_ops[] = {
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Always approves a tool for an agent that acts for you. It never lifts what is "
-		       "destructive, of high risk, of category C or guarded by a compliance mode.",
+		       "destructive, of high risk, of category C or guarded by a compliance mode; of a tool "
+		       "for which it could never count it is refused.",
 		.in = override_in,
 		.in_size = sizeof(struct override_in),
 		.out = override_out,
 		.success = 201,
-		.errors = OP_ERRORS(E_NOT_FOUND, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
+		.errors = OP_ERRORS(E_NOT_FOUND, E_CONFLICT, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
 		.run = run_override_add },
 	{ .name = "override_delete",
 		.method = "DELETE",

@@ -333,6 +333,18 @@ policy_decide(const struct policy_rules *r, const struct policy_facts *f, struct
 }
 
 const char *
+policy_never_lifted(const struct tool *t)
+{
+	if (t->effect == OP_DESTRUCTIVE)
+		return "what destroys always needs a person";
+	if (t->effect != OP_READ && t->category == TOOL_CATEGORY_C)
+		return "category C tools always need a person";
+	if (t->financial)
+		return "agents cannot propose financial actions";
+	return t->phi ? "what concerns health data is of high risk, and always needs a person" : NULL;
+}
+
+const char *
 risk_name(enum risk r)
 {
 	return risk_names[r];

@@ -95,6 +95,9 @@ struct policy_decision {
 void policy_decide(
 	const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
 
+/* Why "approve always" of this tool could never count, whatever else holds (TL-7); NULL: it could. */
+const char *policy_never_lifted(const struct tool *t);
+
 const char *risk_name(enum risk r);
 bool risk_of(str name, enum risk *out_risk);
 const char *tier_name(enum tier t);

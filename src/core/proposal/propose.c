@@ -426,6 +426,14 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 	return OK;
 }
 
+/* Policy lets it run, or asks and misses nobody: a person who may read it has agreed by asking (docs/policy.md), so there
+ * is nothing to wait for. */
+static bool
+runs_now(const struct policy_decision *d)
+{
+	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && d->votes == 0);
+}
+
 status
 proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
@@ -439,8 +447,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	decide(cx, &m, 0, &(struct handler_place){ .production = true, .may = m.pass.has_verb });
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);
-	return m.decision.verdict == VERDICT_RUN ? run_read(cx, &m, out)
-						 : propose(cx, &m, &out->p, &out->token);
+	return runs_now(&m.decision) ? run_read(cx, &m, out) : propose(cx, &m, &out->p, &out->token);
 }
 
 void

@@ -488,6 +488,26 @@ what_is_missing_is_said_as_narrowly_as_possible(void **state)
 	assert_true(quorum_met(&q, &gap));
 }
 
+/* What is said to be never lifted is decided alike with "approve always" and without. */
+static bool
+never_is_never(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
+{
+	struct policy_facts other = *f;
+	struct policy_decision then;
+
+	other.override_ = !f->override_;
+	policy_decide(r, &other, &then);
+	return !policy_never_lifted(f->tool) || (then.verdict == d->verdict && then.votes == d->votes);
+}
+
+static void
+what_is_never_lifted_is_not_lifted_by_any_combination(void **state)
+{
+	(void)state;
+	assert_int_equal(violations(never_is_never), 0);
+	assert_null(policy_never_lifted(&draft));
+}
+
 static void
 names_are_read_back(void **state)
 {
@@ -521,6 +541,7 @@ main(void)
 		cmocka_unit_test(a_quorum_is_met_exactly_if_everybody_can_sit_in_one_place),
 		cmocka_unit_test(what_is_missing_is_said_as_narrowly_as_possible),
 		cmocka_unit_test(that_it_cannot_be_undone_is_said_once),
+		cmocka_unit_test(what_is_never_lifted_is_not_lifted_by_any_combination),
 		cmocka_unit_test(names_are_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
