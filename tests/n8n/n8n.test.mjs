@@ -5,12 +5,12 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { World, ok, refused } from '../api/lib/flow.mjs';
+import { follow, freePort } from '../api/lib/page.mjs';
 import { Receiver, sign, signed } from '../api/lib/receiver.mjs';
 import { root, until } from '../api/lib/server.mjs';
 
@@ -20,15 +20,6 @@ if (!home) throw new Error('COUNTERSIGN_N8N says where n8n is installed: COUNTER
 const header = randomBytes(12).toString('hex'), text = randomBytes(32).toString('hex');
 const whsec = (key) => `whsec_${Buffer.from(key).toString('base64')}`, signing = whsec(text);
 let world, person, dir, n8n, env, url, postbox;
-
-async function freePort() {
-	const server = net.createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address();
-	server.close();
-	await once(server, 'close');
-	return port;
-}
 
 const program = path.join(home, 'node_modules/.bin/n8n');
 
@@ -57,7 +48,7 @@ before(async () => {
 	dir = await mkdtemp(path.join(os.tmpdir(), 'countersign-n8n-'));
 	url = `http://127.0.0.1:${port}`;
 	env = {
-		PATH: process.env.PATH, HOME: dir, N8N_USER_FOLDER: dir, N8N_ENCRYPTION_KEY: 'for-this-test-only', DB_TYPE: 'sqlite', N8N_LISTEN_ADDRESS: '127.0.0.1', N8N_PORT: String(port),
+		PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: dir, N8N_USER_FOLDER: dir, N8N_ENCRYPTION_KEY: 'for-this-test-only', DB_TYPE: 'sqlite', N8N_LISTEN_ADDRESS: '127.0.0.1', N8N_PORT: String(port),
 		N8N_RUNNERS_BROKER_PORT: String(await freePort()), N8N_RUNNERS_BROKER_LISTEN_ADDRESS: '127.0.0.1', N8N_DIAGNOSTICS_ENABLED: 'false', N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
 		N8N_TEMPLATES_ENABLED: 'false', N8N_PERSONALIZATION_ENABLED: 'false', N8N_SECURE_COOKIE: 'false',
 	};
@@ -117,7 +108,7 @@ test('EX-4 what n8n says while it starts, 200 and a page, is no answer: the outc
 	await until(async () => {
 		const answer = await fetch(`${url}/webhook/countersign-sync`, { method: 'POST' }).catch(() => null);
 		return answer?.status === 200 && /starting up/.test(await answer.text());
-	}, 'the page that n8n shows while it starts', 120);
+	}, 'the page that n8n shows while it starts', 300);
 	for (const p of await Promise.all(ids.map(apply))) {
 		assert.deepEqual([p.state, p.attempt.outcome, p.attempt.httpStatus], ['unknown', 'lost', 200], JSON.stringify(p));
 		assert.match(p.attempt.why, /not JSON/);
@@ -131,7 +122,7 @@ test('EX-4 what n8n says while it starts, 200 and a page, is no answer: the outc
 		assert.ok(['failed', 'unknown', 'applied'].includes(p.state), JSON.stringify(p));
 		if (p.state !== 'applied') assert.notEqual(p.attempt.outcome, 'done');
 		return p.state === 'applied';
-	}, 'n8n to be live', 120);
+	}, 'n8n to be live', 300);
 	for (const id of ids) {
 		await refused(person.post(`/api/v1/proposals/${id}/apply`), 410, 'proposal_gone', /unknown/);
 		assert.equal((await state(id)).state, 'unknown');
@@ -152,7 +143,7 @@ test('EX-1 n8n takes an approved command with header auth, and answers at once; 
 async function called(name, input) {
 	const before = postbox.requests.length, p = await run(name, input);
 	assert.deepEqual([p.state, p.attempt.outcome], ['executing', 'waiting'], JSON.stringify(p));
-	await until(() => postbox.requests.length > before, 'its callback', 60);
+	await until(() => postbox.requests.length > before, 'its callback', 300);
 	assert.equal(postbox.requests.length, before + 1);
 	return { id: p.proposalId, made: postbox.last };
 }
@@ -210,4 +201,9 @@ test('EX-2 a callback that n8n signs with a secret that is not the connection\'s
 		await ok(tell(made));
 		assert.equal((await state(id)).state, 'applied');
 	}
+});
+
+test('EX-1 EX-2 docs/n8n.md does what it says, with an n8n of its own', { timeout: 600_000 }, async (t) => {
+	const port = await freePort();
+	await follow(t, 'n8n.md', { ports: { 5678: port }, env: { ...env, N8N_PORT: String(port), N8N_RUNNERS_BROKER_PORT: String(await freePort()) } });
 });
