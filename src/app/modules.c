@@ -5,6 +5,7 @@
 #include "app/server_ops.h"
 #include "core/audit/audit.h"
 #include "core/document.h"
+#include "core/gate/budget.h"
 #include "core/gate/gate.h"
 #include "core/oauth/register.h"
 #include "core/oidc/account.h"
@@ -18,6 +19,7 @@
 #include "domain/flag/store/ops.h"
 #include "domain/flag/store/store.h"
 #include "domain/note/note.h"
+#include "exec/health.h"
 #include "exec/upstream/upstream.h"
 #include "exec/webhook/callback.h"
 #include "exec/webhook/hook.h"
@@ -48,6 +50,7 @@ const struct op *const app_ops[] = {
 	item_ops,
 	audit_ops,
 	gate_ops,
+	budget_ops,
 	proposal_ops,
 	call_ops,
 	settle_ops,
@@ -62,6 +65,7 @@ const struct op *const app_ops[] = {
 	hook_ops,
 	declared_ops,
 	delivery_ops,
+	health_ops,
 	NULL,
 };
 

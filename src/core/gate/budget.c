@@ -9,7 +9,7 @@
 
 #include "core/gate/budget.sql.h" /* SQL_BUDGET_*, generated from budget.sql */
 
-#define WINDOW_US   (60 * SECOND_US)
+#define WINDOW_US   BUDGET_WINDOW_US
 #define SLOTS	    INT64_C(128) /* of one principal, at most; above it a slot holds several calls */
 #define SLOTS_FIRST 4		 /* made at a principal's first call; each call reads them */
 

@@ -13,6 +13,11 @@
 #define CORE_GATE_BUDGET_H
 
 #include "core/ident/caller.h"
+#include "core/op.h"
+
+extern const struct op budget_ops[]; /* who has used how much of it */
+
+#define BUDGET_WINDOW_US (60 * SECOND_US)
 
 struct budget {
 	int64_t cap, left;

@@ -14,9 +14,10 @@ struct lane {
 	char name[NAME];
 	size_t len; /* 0: nobody's */
 	int calls, waiting;
-	int failures;	  /* in a row */
-	int64_t until_us; /* of rest, from LIMIT_LANE_FAILURES on */
-	bool trying;	  /* one was let through */
+	int failures;		  /* in a row */
+	int64_t until_us;	  /* of rest, from LIMIT_LANE_FAILURES on */
+	int64_t last_us, open_us; /* the last answer; when it was found broken; 0: not yet (clock_now_us) */
+	bool trying;		  /* one was let through */
 };
 
 struct lanes {
@@ -53,20 +54,33 @@ find(struct lanes *l, str name)
 	return NULL;
 }
 
-/* One that nobody has, or that has nothing to remember. */
+/* One that nobody has; where there is none, one that has nothing to remember but its last answer. */
 static struct lane *
-take(struct lanes *l, str name)
+find_free(struct lanes *l)
 {
+	struct lane *idle = NULL;
+
 	for (size_t i = 0; i < LIMIT_LANES; i++) {
 		struct lane *one = &l->all[i];
 
-		if (one->calls || one->waiting || one->failures)
-			continue;
+		if (!one->len)
+			return one;
+		if (!one->calls && !one->waiting && !one->failures)
+			idle = one;
+	}
+	return idle;
+}
+
+static struct lane *
+take(struct lanes *l, str name)
+{
+	struct lane *one = find_free(l);
+
+	if (one) {
 		*one = (struct lane){ .len = name.len };
 		memcpy(one->name, name.ptr, name.len);
-		return one;
 	}
-	return NULL;
+	return one;
 }
 
 static bool
@@ -142,6 +156,10 @@ leave(struct lanes *all, str name, bool answered)
 	l->calls--;
 	l->trying = false;
 	l->failures = answered ? 0 : l->failures + 1;
+	if (answered)
+		l->last_us = clock_now_us();
+	if (l->failures == LIMIT_LANE_FAILURES)
+		l->open_us = clock_now_us();
 	l->until_us = clock_mono_us() + LIMIT_LANE_REST_US;
 	CHECK(pthread_cond_broadcast(&all->left) == 0);
 }
@@ -168,6 +186,8 @@ lane_look(struct ctx *cx, str lane)
 	scoped_lock held = lock(&cx->lanes->lock);
 	const struct lane *l = find(cx->lanes, lane);
 
-	return l ? (struct lane_state){ breaker(l), l->calls, l->failures }
-		 : (struct lane_state){ "closed", 0, 0 };
+	if (!l)
+		return (struct lane_state){ .breaker = "closed" };
+	return (struct lane_state){ breaker(l), l->calls, l->failures, l->last_us,
+		l->failures < LIMIT_LANE_FAILURES ? 0 : l->open_us };
 }

@@ -30,6 +30,8 @@ void lane_leave(struct ctx *cx, str lane, bool answered);
 struct lane_state {
 	const char *breaker;
 	int64_t calls, failures; /* now; in a row */
+	int64_t last_us;	 /* of the last answer, as far as this process remembers; 0: none */
+	int64_t open_us;	 /* since when it is not closed; 0: it is */
 };
 struct lane_state lane_look(struct ctx *cx, str lane);
 

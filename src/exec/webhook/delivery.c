@@ -32,12 +32,13 @@ static const struct field row[] = {
 static const char *const states[] = { "waiting", "dead", NULL };
 
 struct list_in {
-	str state, after;
+	str state, connection_id, after;
 	int64_t limit;
 };
 static const struct field list_in[] = {
 	FIELD_TEXT(struct list_in, state, .choices = states,
 		.doc = "dead unless said: those that were given up."),
+	FIELD_TEXT(struct list_in, connection_id, .max = LIMIT_NAME, .doc = "Only those of this connection."),
 	OP_PAGE_FIELDS(struct list_in),
 	FIELD_END,
 };
@@ -67,7 +68,8 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	size_t count;
 
 	TRY(db_all(cx, SQL_DELIVERY_LIST, row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
-		TEXT(p->state.len ? p->state : STR("dead")), TEXT(p->after), INT(op_page_rows(p->limit))));
+		TEXT(p->state.len ? p->state : STR("dead")), TEXT(p->after), INT(op_page_rows(p->limit)),
+		TEXT(p->connection_id)));
 	op_list(out, rows, sizeof(*rows), count, p->limit, write_delivery);
 	return OK;
 }

@@ -28,7 +28,7 @@ WHERE org_id = $1 AND connection_id = $2 AND event_id = $3 AND tries = $4
 
 -- name: delivery_list
 SELECT event_id, connection_id, type, subject, happened_at, state, tries, due_at, last_status, last_error FROM delivery
-WHERE org_id = $1 AND state = $2 AND event_id > $3 ORDER BY event_id LIMIT $4
+WHERE org_id = $1 AND state = $2 AND event_id > $3 AND ($5 = '' OR connection_id = $5) ORDER BY event_id LIMIT $4
 
 -- name: delivery_retry
 UPDATE delivery SET state = 'waiting', tries = 0, due_at = $3 WHERE org_id = $1 AND connection_id = $2 AND state = 'dead'

@@ -14,7 +14,7 @@
 #include "http/http.h"
 
 /* web/src/lib/route.ts knows the same */
-#define CONSOLE_PAGES(X) X(agents) X(audit) X(flags) X(overview) X(settings) X(start)
+#define CONSOLE_PAGES(X) X(agents) X(audit) X(flags) X(overview) X(settings) X(start) X(systems)
 
 #define CONSOLE_ONE(name) +1u
 #define CONSOLE_ROUTES	  (3u + 2u * (0u CONSOLE_PAGES(CONSOLE_ONE)))

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -28,6 +29,8 @@ what_does_not_answer_is_not_asked_for_a_while(void **state)
 		lane_leave(&u.cx, STR("a"), false);
 	}
 	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "open");
+	assert_true(lane_look(&u.cx, STR("a")).open_us > 0);
+	assert_int_equal(lane_look(&u.cx, STR("a")).last_us, 0); /* it never answered */
 	assert_status(lane_enter(&u.cx, STR("a")), E_UNAVAILABLE);
 	assert_status(lane_enter(&u.cx, STR("b")), OK); /* another one is not held up */
 	lane_leave(&u.cx, STR("b"), true);
@@ -46,6 +49,32 @@ an_answer_forgives_what_was_before(void **state)
 		lane_leave(&u.cx, STR("a"), i % 3 == 0);
 	}
 	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "closed");
+	assert_int_equal(lane_look(&u.cx, STR("a")).open_us, 0);
+	assert_true(lane_look(&u.cx, STR("a")).last_us > 0);
+	lanes_free(u.cx.lanes);
+}
+
+/* What answered is remembered while there is room; who is broken is never forgotten for somebody else. */
+static void
+who_is_idle_makes_room_for_others(void **state)
+{
+	UNIT(u);
+	char name[16];
+
+	(void)state;
+	open_world(&u.cx);
+	for (int i = 0; i < LIMIT_LANE_FAILURES; i++) {
+		assert_status(lane_enter(&u.cx, STR("broken")), OK);
+		lane_leave(&u.cx, STR("broken"), false);
+	}
+	for (unsigned i = 0; i < LIMIT_LANES + 3; i++) {
+		(void)snprintf(name, sizeof(name), "lane %u", i);
+		assert_status(lane_enter(&u.cx, str_of(name)), OK);
+		lane_leave(&u.cx, str_of(name), true);
+	}
+	assert_true(lane_look(&u.cx, STR("lane 0")).last_us > 0);
+	assert_true(lane_look(&u.cx, str_of(name)).last_us > 0);
+	assert_string_equal(lane_look(&u.cx, STR("broken")).breaker, "open");
 	lanes_free(u.cx.lanes);
 }
 
@@ -164,6 +193,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_answer_is_not_asked_for_a_while),
 		cmocka_unit_test(an_answer_forgives_what_was_before),
+		cmocka_unit_test(who_is_idle_makes_room_for_others),
 		cmocka_unit_test(a_crowd_in_front_of_one_lane_is_refused),
 		cmocka_unit_test(there_is_an_end_to_lanes_that_are_in_use),
 		cmocka_unit_test(the_place_of_the_worker_is_lent_and_comes_back),

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 import { ask } from './api.ts';
+import { connection } from './live.ts';
 
 export interface Answer<T> {
 	data: T | null;
@@ -30,6 +31,19 @@ export function useAnswer<T>(path: string | null): Answer<T> {
 		setState({ path, data, error: null });
 	}, [path]);
 	return state.path === path ? { ...state, again, set } : { data: null, error: null, again, set };
+}
+
+const LOOK_AGAIN_MS = 5000;
+
+/** What no event tells of, asked for again every few seconds while somebody looks: another person, another server or the
+ * system itself may have changed it. */
+export function useLook<T>(path: string | null): Answer<T> {
+	const answer = useAnswer<T>(path), { again } = answer;
+	useEffect(() => {
+		const timer = setInterval(() => document.visibilityState === 'visible' && connection.get() !== 'offline' && void again(), LOOK_AGAIN_MS);
+		return () => clearInterval(timer);
+	}, [again]);
+	return answer;
 }
 
 const MOST_PAGES = 20;

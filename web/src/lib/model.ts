@@ -72,6 +72,15 @@ export interface Card {
 	agentSays: { summary: string; reasoning: string; warnings: string[] };
 }
 
+/** What came too late, or what a probe said. */
+export interface Evidence {
+	at: string;
+	from: string;
+	outcome: string;
+	why?: string;
+	result?: Json;
+}
+
 export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
 	state: State;
 	toolVersion: number;
@@ -80,7 +89,7 @@ export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
 	card: Card;
 	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
 	result?: Json;
-	attempt?: { claimedAt: string; endedAt?: string; [key: string]: Json | undefined };
+	attempt?: { claimedAt: string; endedAt?: string; evidence?: Evidence[]; [key: string]: Json | Evidence[] | undefined };
 	reveal?: Json;
 	error?: string;
 	applierId?: string;

@@ -4,7 +4,7 @@ import { store } from './store.ts';
 
 export type View = 'pending' | 'approved' | 'all';
 /** The server answers these, too (CONSOLE_PAGES in face/console/console.h). */
-export const PAGES = ['agents', 'flags', 'audit', 'overview', 'settings', 'start'] as const;
+export const PAGES = ['agents', 'flags', 'audit', 'overview', 'settings', 'start', 'systems'] as const;
 export type PageName = (typeof PAGES)[number];
 
 export interface Route {

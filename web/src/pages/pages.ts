@@ -18,6 +18,7 @@ export const pages: readonly Page[] = [
 	{ name: 'start', bar: false, load: () => import('./start/start.tsx') },
 	{ name: 'overview', bar: true, load: () => import('./overview/overview.tsx') },
 	{ name: 'agents', bar: true, load: () => import('./agents/agents.tsx') },
+	{ name: 'systems', bar: true, load: () => import('./systems/systems.tsx') },
 	{ name: 'flags', bar: true, load: () => import('./flags/flags.tsx') },
 	{ name: 'audit', bar: true, load: () => import('./audit/audit.tsx') },
 	{ name: 'settings', bar: true, load: () => import('./settings/settings.tsx') },

@@ -40,7 +40,7 @@ export const en = {
 		help: 'Keys',
 	},
 
-	pages: { inbox: 'Inbox', agents: 'Agents', flags: 'Flags', audit: 'Audit', overview: 'Overview', settings: 'Settings', start: 'First steps' },
+	pages: { inbox: 'Inbox', agents: 'Agents', flags: 'Flags', audit: 'Audit', overview: 'Overview', settings: 'Settings', start: 'First steps', systems: 'Systems' },
 	navigation: 'Pages',
 
 	palette: { hint: 'Type a command, or words of a proposal', none: 'Nothing fits.' },
@@ -129,6 +129,15 @@ export const en = {
 		failure: 'If it fails',
 		doneBy: 'Done by another system',
 		preview: 'Preview',
+		noPreview: 'It cannot be previewed.',
+		readBefore: (tool: string) => `This is what ${tool} said before. If it says something else when this is applied, nothing is sent.`,
+		stateNow: 'How it is now',
+		stateTooLarge: (bytes: number) => `${bytes.toLocaleString('en')} bytes, too large for a card. SHA-256:`,
+		dryRun: 'What the tool itself says it would do',
+		inCall: 'What the call would make of it',
+		unusual: 'Unusual',
+		history: (calls: number, least: number, most: number, now: number) =>
+			`The last ${count(calls, 'call', 'calls')} like this named ${least === most ? count(most, 'thing', 'things') : `${least.toLocaleString('en')} to ${most.toLocaleString('en')} things`}; this one names ${now.toLocaleString('en')}.`,
 		asked: 'Asked by',
 		kindsOfPrincipal: { agent: 'agent', user: 'person', service: 'service' } as Record<string, string>,
 		onBehalf: (name: string) => `for ${name}`,
@@ -208,6 +217,10 @@ export const en = {
 		settleWhat: 'Over there',
 		outcomes: { applied: 'it was done', failed: 'it was not done' },
 		settleReason: 'How do you know?',
+		probe: 'Ask the other system',
+		probeText: 'A tool was named that can tell. Its answer is kept as evidence, and decides nothing.',
+		probeSaid: 'It said',
+		probeNothing: 'No whole answer came.',
 		always: (tool: string, agent: string) => `Approve ${tool} always when ${agent} acts for me`,
 		alwaysText: 'Takes away the question “needs approval” for this tool, and nothing else: policy still asks for every other reason. You can take it back on the agent’s page.',
 		alwaysNow: 'Noted: you always approve this tool of this agent.',
@@ -241,6 +254,13 @@ export const en = {
 		agents: 'Who asked',
 		none: 'Nothing happened in this time.',
 		partly: 'There were more entries than this page reads; the oldest of this time are not counted.',
+		systems: 'Other systems',
+		noSystems: 'No other system is connected.',
+		addSystem: 'Connect one',
+		quarantined: (n: number) => `${count(n, 'tool waits', 'tools wait')} for an admin`,
+		budget: 'Calls in the last minute',
+		noCalls: 'Nobody has called a tool in the last minute.',
+		budgetOf: (used: number, cap: number) => `${used.toLocaleString('en')} of ${cap.toLocaleString('en')}`,
 	},
 
 	flags: {
@@ -598,6 +618,22 @@ export const en = {
 		overrideGone: 'Taken back: you will be asked again.',
 	},
 
+	/** How another system is. */
+	health: {
+		disabled: 'switched off',
+		open: 'does not answer',
+		trying: 'is tried again',
+		problem: 'last try failed',
+		never: 'not asked yet',
+		told: 'nothing outstanding',
+		good: 'connected',
+		authorize: 'needs authorization',
+		openSince: (time: string) => `It has not answered since ${time}, and is not asked for some seconds at a time.`,
+		quarantined: (n: number) => `${count(n, 'tool', 'tools')} in quarantine`,
+		waiting: (n: number) => `${count(n, 'notification', 'notifications')} waiting`,
+		dead: (n: number) => `${count(n, 'notification', 'notifications')} given up`,
+	},
+
 	/** The server's fixed sentences: risk reasons, reasons to ask, warnings. */
 	sentences: {
 		'It is sent once; sending it twice would change nothing more.': 'It is sent once; sending it twice would change nothing more.',
@@ -607,6 +643,9 @@ export const en = {
 			'It is sent once; if no answer comes, the other system can be asked whether it was done.',
 		'It is sent once; if no answer comes, nobody can tell whether it was done, and a person must find out.':
 			'It is sent once; if no answer comes, nobody can tell whether it was done, and a person must find out.',
+		'what it changes is known only when it has been done.': 'what it changes is known only when it has been done.',
+		'who proposes it may not read at once what it would change.': 'who proposes it may not read at once what it would change.',
+		'This is what the tool itself says it would do; nobody else has looked.': 'This is what the tool itself says it would do; nobody else has looked.',
 		'it destroys something': 'it destroys something',
 		'it concerns money': 'it concerns money',
 		'it concerns health data': 'it concerns health data',
@@ -637,5 +676,6 @@ export const en = {
 	},
 };
 
-type Widen<T> = T extends string ? string : T extends (...args: infer A) => string ? (...args: A) => string : { [K in keyof T]: Widen<T[K]> };
+/** The shape that another language must have. */
+export type Widen<T> = T extends string ? string : T extends (...args: infer A) => string ? (...args: A) => string : { [K in keyof T]: Widen<T[K]> };
 export type Words = Widen<typeof en>;

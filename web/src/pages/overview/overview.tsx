@@ -14,6 +14,7 @@ import { language, useWords } from '../../words/words.ts';
 import { useNames } from '../audit/names.ts';
 import { list } from '../inbox/list.ts';
 import { figuresOf, loadStory, SERIES, type Figures } from './figures.ts';
+import { BudgetPanel, SystemsPanel } from './systems.tsx';
 import './overview.css';
 
 const SPANS = { day: { ms: 86_400_000, step: 3600 }, week: { ms: 7 * 86_400_000, step: 86_400 } } as const;
@@ -144,6 +145,7 @@ export default function Overview() {
 				<Bars title={w.overview.tools} none={figures ? w.overview.none : w.loading} rows={(figures?.tools ?? []).map(({ name, count }) => ({ key: name, name: <code><Raw of={name} lines={false} /></code>, count }))} />
 				<Bars title={w.overview.agents} none={figures ? w.overview.none : w.loading} rows={(figures?.agents ?? []).map(({ id, count }) => ({ key: id, name: names.of(id), count }))} />
 			</div>
+			<div class="two"><SystemsPanel /><BudgetPanel /></div>
 			{shown && !shown.whole && <p class="fine">{w.overview.partly}</p>}
 		</div>
 	);

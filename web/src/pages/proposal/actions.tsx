@@ -2,13 +2,15 @@
 // What can be done with a proposal. To refuse is as easy as to agree: one button, one dialog, one key each.
 import { useState } from 'preact/hooks';
 
-import type { Me } from '../../lib/api.ts';
+import { ask, type Me } from '../../lib/api.ts';
 import { isOpen, type Proposal } from '../../lib/model.ts';
 import { visible } from '../../lib/visible.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Text } from '../../ui/text.tsx';
+import { Failure } from '../../ui/notice.tsx';
+import { Raw, Text } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
 import type { Words } from '../../words/en.ts';
+import { pathOf } from './load.ts';
 
 export type Act = 'approve' | 'deny' | 'cancel' | 'apply' | 'settle';
 
@@ -65,6 +67,7 @@ interface DialogProps {
 	trusts: boolean; // "approve always" can be chosen
 	working: boolean;
 	onDo: (more: More) => void;
+	onSeen: (p: Proposal) => Promise<unknown>; // it was looked at again meanwhile
 	onClose: () => void;
 }
 
@@ -74,12 +77,34 @@ function wordOf(p: Proposal): string {
 	return key && key.length <= 40 && !/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(key) ? key : p.tool;
 }
 
+/** Another tool can tell whether it was done: it is asked, and what it says is kept and decides nothing. */
+function Probe({ p, onSeen }: { p: Proposal; onSeen: (p: Proposal) => Promise<unknown> }) {
+	const w = useWords();
+	const [working, setWorking] = useState(false), [error, setError] = useState<unknown>(null);
+	const said = p.attempt?.evidence?.filter(({ from }) => from === 'probe').at(-1);
+	const probe = async () => {
+		setWorking(true);
+		setError(null);
+		await ask<Proposal>('POST', `${pathOf(p.proposalId)}/probe`).then(onSeen).catch(setError);
+		setWorking(false);
+	};
+	return (
+		<div class="probe">
+			<p class="fine">{w.act.probeText}</p>
+			<button type="button" disabled={working} onClick={() => void probe()}>{working ? w.act.working : w.act.probe}</button>
+			{error !== null && <Failure error={error} />}
+			{said && <div role="status"><p><strong>{w.act.probeSaid}:</strong> {said.result === undefined && (said.why ? <Raw of={said.why} lines={false} /> : w.act.probeNothing)}</p>{said.result !== undefined && <pre class="value" tabIndex={0}><Raw of={JSON.stringify(said.result, null, 2)} /></pre>}</div>}
+		</div>
+	);
+}
+
 /** Sent, and no answer: what a person found out over there. */
-function Settle({ outcome, onOutcome, reason, onReason }: { outcome: Outcome | null; onOutcome: (outcome: Outcome) => void; reason: string; onReason: (reason: string) => void }) {
+function Settle({ p, onSeen, outcome, onOutcome, reason, onReason }: { p: Proposal; onSeen: (p: Proposal) => Promise<unknown>; outcome: Outcome | null; onOutcome: (outcome: Outcome) => void; reason: string; onReason: (reason: string) => void }) {
 	const w = useWords();
 	return (
 		<>
 			<p>{w.act.settleText}</p>
+			{p.card.execution?.contract === 'probe' && <Probe p={p} onSeen={onSeen} />}
 			<fieldset class="settle">
 				<legend>{w.act.settleWhat}</legend>
 				{(['applied', 'failed'] as const).map((one) => <label key={one} class="check"><input type="radio" name="outcome" checked={outcome === one} onChange={() => onOutcome(one)} /> {w.act.outcomes[one]}</label>)}
@@ -89,7 +114,7 @@ function Settle({ outcome, onOutcome, reason, onReason }: { outcome: Outcome | n
 	);
 }
 
-export function ActDialog({ act, p, trusts, working, onDo, onClose }: DialogProps) {
+export function ActDialog({ act, p, trusts, working, onDo, onSeen, onClose }: DialogProps) {
 	const w = useWords();
 	const [reason, setReason] = useState('');
 	const [apply, setApply] = useState(false), [always, setAlways] = useState(false);
@@ -109,7 +134,7 @@ export function ActDialog({ act, p, trusts, working, onDo, onClose }: DialogProp
 				<p class="dialog-summary"><Text of={p.card.summary} /></p>
 				{act === 'apply' && <p>{w.act.applyText}</p>}
 				{act === 'cancel' && <p>{w.act.cancelText}</p>}
-				{act === 'settle' && <Settle outcome={outcome} onOutcome={setOutcome} reason={reason} onReason={setReason} />}
+				{act === 'settle' && <Settle p={p} onSeen={onSeen} outcome={outcome} onOutcome={setOutcome} reason={reason} onReason={setReason} />}
 				{act === 'deny' && <label>{w.act.reason}<textarea rows={3} maxLength={2000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} autofocus /></label>}
 				{act === 'approve' && <label class="check"><input type="checkbox" checked={apply} onChange={(event) => setApply(event.currentTarget.checked)} /> {w.act.applyToo}</label>}
 				{act === 'approve' && trusts && <label class="check top"><input type="checkbox" checked={always} onChange={(event) => setAlways(event.currentTarget.checked)} /> <span>{w.act.always(p.tool, visible(p.proposer.name, false))}<span class="hint-text">{w.act.alwaysText}</span></span></label>}

@@ -3,7 +3,6 @@
 // vote's viewHash is computed of.
 import type { ComponentChildren } from 'preact';
 
-import type { Json } from '../../lib/canon.ts';
 import type { Card } from '../../lib/model.ts';
 import { nameOf, people } from '../../lib/people.ts';
 import { useStore } from '../../lib/store.ts';
@@ -13,6 +12,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { Fold, Text, Value } from '../../ui/text.tsx';
 import { language, sentence, useWords } from '../../words/words.ts';
 import { ChangeView } from './diff.tsx';
+import { PreviewView } from './preview.tsx';
 import { Recent, Spots } from './radius.tsx';
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
@@ -87,6 +87,7 @@ export function CardView({ card }: { card: Card }) {
 				<h3 id="change-title">{w.card.change} <span class="kind">{w.card.kinds[card.change.kind]}</span></h3>
 				<ChangeView change={card.change} />
 			</section>
+			{card.preview !== undefined && <PreviewView of={card.preview} />}
 			{(card.blastRadius !== undefined || card.recentContexts) && (
 				<section aria-labelledby="radius-title">
 					<h3 id="radius-title">{w.card.radius}</h3>
@@ -102,7 +103,6 @@ export function CardView({ card }: { card: Card }) {
 				<Fact name={w.card.rollback}>{card.rollbackSupported ? w.card.yes : <strong>{w.card.no}</strong>}</Fact>
 				<Fact name={w.card.failure}><Text of={card.failureImplications} /></Fact>
 				{card.execution && <Fact name={w.card.doneBy}>{sentence(w, card.execution.promise)} <code><Text of={card.execution.contract} /></code></Fact>}
-				{card.preview !== undefined && <Fact name={w.card.preview}>{card.preview.available === false && card.preview.says ? <Text of={card.preview.says} /> : <Value of={card.preview as Json} />}</Fact>}
 				<Who card={card} />
 				{card.approvers !== undefined && <Fact name={w.proposal.teams}><Value of={card.approvers} /></Fact>}
 				<Fact name={w.card.expires}>{clockTime(card.expiresAt / 1000, lang)}</Fact>

@@ -57,7 +57,7 @@ function FieldDiff({ field }: { field: Field }) {
 }
 
 /** An object field by field; anything else as it is. */
-function Whole({ of, kind }: { of: Json; kind: 'ins' | 'del' | 'call' }) {
+export function Whole({ of, kind }: { of: Json; kind: 'ins' | 'del' | 'call' }) {
 	if (of === null || typeof of !== 'object' || Array.isArray(of)) return <div class={`side ${kind}`}><Value of={of} /></div>;
 	return (
 		<dl class={`whole ${kind}`}>

@@ -141,7 +141,7 @@ export function ProposalPage({ id }: { id: string }) {
 					</div>
 					<Proof {...seen} />
 					<ActionBar p={seen.p} who={who} folded={folded} blocked={blocked} onAct={begin} onAgain={again} />
-					{act && !tooSoon && <ActDialog act={act} p={seen.p} trusts={trusts} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
+					{act && !tooSoon && <ActDialog act={act} p={seen.p} onSeen={proposal.show} trusts={trusts} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
 				</>
 			)}
 		</div>
