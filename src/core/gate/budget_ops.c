@@ -7,7 +7,7 @@
 #include "db/db.h"
 #include "json/out.h"
 
-#include "core/gate/budget_ops.sql.h" /* SQL_BUDGET_OPS_USED, generated from budget_ops.sql */
+#include "core/gate/budget.sql.h" /* SQL_BUDGET_USED, generated from budget.sql */
 
 struct used {
 	str id, name, kind;
@@ -56,7 +56,7 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 
 	(void)in;
 	TRY(tx_now_us(cx, &now_us));
-	TRY(db_all(cx, SQL_BUDGET_OPS_USED, row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
+	TRY(db_all(cx, SQL_BUDGET_USED, row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
 		INT(now_us - BUDGET_WINDOW_US), INT(now_us)));
 	json_out_array(out, "items");
 	for (size_t i = 0; i < count; i++)
