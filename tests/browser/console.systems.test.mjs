@@ -286,7 +286,7 @@ test('PA-2 the card shows how it is over there and what the call would make of i
 	await done(page);
 });
 
-test('EX-4 what is unknown can be asked about where a tool was named that can tell; it decides nothing', async () => {
+test('EX-4 what is unknown can be asked about where a tool was named that can tell; what does not name the outcome decides nothing', async () => {
 	const vanish = () => new Promise(() => {});
 	const { u } = await added([tool('get_file', { run: ({ path }) => ({ content: [{ type: 'text', text: `${path} is there\u202E` }] }) }), tool('write_file', { run: vanish })], `probe${++count}`);
 	await refresh(u);
@@ -351,13 +351,16 @@ test('EX-1 a connection is made, its signing secret shown once, a tool declared 
 	await field(page, 'Parameters').fill('{"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}');
 	await usable(button(dialog(page), 'Offer it'), false);
 	await field(page, 'What it means if it fails').fill('The customer gets no invoice.');
+	await field(page, 'What it touches').fill('the customer’s mailbox');
+	await field(page, 'If it were sent twice').selectOption('probe');
+	await usable(button(dialog(page), 'Offer it'), false); // which tool can tell?
 	await field(page, 'If it were sent twice').selectOption('keyed');
 	await seen(page, 'connection-declare-light');
 	await button(dialog(page), 'Offer it').click();
 	await row(page, /Send an invoice/).waitFor();
 	const c = (await ok(w.admin.get('/api/v1/connections'))).items.find(({ name }) => name === 'billing');
 	const [declared] = (await ok(w.admin.get(`/api/v1/connections/${c.id}/tools`))).items;
-	assert.deepEqual([declared.tool, declared.effect, declared.contract, declared.tier], ['webhook.sendInvoice', 'mutate', 'keyed', 'needs_approval']);
+	assert.deepEqual([declared.tool, declared.effect, declared.contract, declared.tier, declared.affects], ['webhook.sendInvoice', 'mutate', 'keyed', 'needs_approval', 'the customer’s mailbox']);
 	await page.getByRole('button', { name: 'Change… webhook.sendInvoice' }).click();
 	await field(page, 'Title').fill('Send one invoice');
 	await button(dialog(page), 'Offer it').click();

@@ -218,7 +218,7 @@ export const en = {
 		outcomes: { applied: 'it was done', failed: 'it was not done' },
 		settleReason: 'How do you know?',
 		probe: 'Ask the other system',
-		probeText: 'A tool was named that can tell. Its answer is kept as evidence, and decides nothing.',
+		probeText: 'A tool was named that can tell. Its answer is kept as evidence; where it names this proposal and its outcome, that settles it.',
 		probeSaid: 'It said',
 		probeNothing: 'No whole answer came.',
 		always: (tool: string, agent: string) => `Approve ${tool} always when ${agent} acts for me`,

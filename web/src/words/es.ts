@@ -217,7 +217,7 @@ export const es: Words = {
 		outcomes: { applied: 'se hizo', failed: 'no se hizo' },
 		settleReason: '¿Cómo lo sabes?',
 		probe: 'Preguntar al otro sistema',
-		probeText: 'Se nombró una herramienta que puede decirlo. Su respuesta se guarda como prueba y no decide nada.',
+		probeText: 'Se nombró una herramienta que puede decirlo. Su respuesta se guarda como prueba; si nombra esta propuesta y su resultado, eso la zanja.',
 		probeSaid: 'Dijo',
 		probeNothing: 'No llegó una respuesta completa.',
 		always: (tool, agent) => `Aprobar siempre ${tool} cuando ${agent} actúe por mí`,

@@ -188,6 +188,8 @@ export const systemsEn = {
 		description: 'What it does, for models and people',
 		schema: 'Parameters, as a JSON Schema',
 		notJson: 'This is not JSON.',
+		affects: 'What it touches',
+		probeHint: 'A reading tool of another system that takes idempotencyKey, by its name.',
 		serverError: 'A status of 500 and more',
 		serverErrors: { unknown: 'leaves the outcome unknown', refused: 'means that nothing was done' },
 		declareDo: 'Offer it',

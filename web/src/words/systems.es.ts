@@ -187,6 +187,8 @@ export const systemsEs: SystemWords = {
 		description: 'Qué hace, para modelos y personas',
 		schema: 'Parámetros, como JSON Schema',
 		notJson: 'Esto no es JSON.',
+		affects: 'Qué toca',
+		probeHint: 'Una herramienta de otro sistema que lee y toma idempotencyKey, por su nombre.',
 		serverError: 'Un estado de 500 o más',
 		serverErrors: { unknown: 'deja el resultado sin saber', refused: 'significa que no se hizo nada' },
 		declareDo: 'Ofrecerla',

@@ -6,7 +6,7 @@ import { ask, type Me } from '../../lib/api.ts';
 import { isOpen, type Proposal } from '../../lib/model.ts';
 import { visible } from '../../lib/visible.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Failure } from '../../ui/notice.tsx';
+import { Failure, say } from '../../ui/notice.tsx';
 import { Raw, Text } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
 import type { Words } from '../../words/en.ts';
@@ -77,7 +77,8 @@ function wordOf(p: Proposal): string {
 	return key && key.length <= 40 && !/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(key) ? key : p.tool;
 }
 
-/** Another tool can tell whether it was done: it is asked, and what it says is kept and decides nothing. */
+/** Another tool can tell whether it was done: it is asked, and what it says is kept. Where it says the outcome of this very proposal,
+ * the server settles it, and there is nothing left to ask here. */
 function Probe({ p, onSeen }: { p: Proposal; onSeen: (p: Proposal) => Promise<unknown> }) {
 	const w = useWords();
 	const [working, setWorking] = useState(false), [error, setError] = useState<unknown>(null);
@@ -85,7 +86,10 @@ function Probe({ p, onSeen }: { p: Proposal; onSeen: (p: Proposal) => Promise<un
 	const probe = async () => {
 		setWorking(true);
 		setError(null);
-		await ask<Proposal>('POST', `${pathOf(p.proposalId)}/probe`).then(onSeen).catch(setError);
+		await ask<Proposal>('POST', `${pathOf(p.proposalId)}/probe`).then(async (now) => {
+			await onSeen(now);
+			if (now.state !== 'unknown') say(w.act.settled);
+		}).catch(setError);
 		setWorking(false);
 	};
 	return (

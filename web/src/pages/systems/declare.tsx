@@ -17,12 +17,12 @@ import { connectionPath, CONTRACTS, EFFECTS, useSystemWords, type Category, type
 const SCHEMA = '{\n  "type": "object",\n  "properties": {},\n  "additionalProperties": false\n}';
 const nameOf = (d: Declared): string => d.tool.replace(/^webhook\./, '');
 
-type Saying = Pick<Declared, 'title' | 'description' | 'failure' | 'contract' | 'category' | 'tier' | 'rollback' | 'financial' | 'personalData' | 'phi' | 'serverError'> & { name: string; effect: Effect | null; schema: string };
+type Saying = Pick<Declared, 'title' | 'description' | 'failure' | 'contract' | 'category' | 'tier' | 'rollback' | 'financial' | 'personalData' | 'phi' | 'serverError'> & { probe: string; affects: string; name: string; effect: Effect | null; schema: string };
 
 const begin = (d: Declared | null): Saying => ({
 	name: d ? nameOf(d) : '', title: d?.title ?? '', description: d?.description ?? '', effect: d?.effect ?? null, schema: d ? JSON.stringify(d.inputSchema, null, 2) : SCHEMA,
 	failure: d?.failure ?? '', contract: d?.contract ?? 'blind', category: d?.category ?? 'C', tier: d?.tier ?? 'needs_approval',
-	rollback: d?.rollback ?? false, financial: d?.financial ?? false, personalData: d?.personalData ?? false, phi: d?.phi ?? false, serverError: d?.serverError ?? 'unknown',
+	rollback: d?.rollback ?? false, financial: d?.financial ?? false, personalData: d?.personalData ?? false, phi: d?.phi ?? false, serverError: d?.serverError ?? 'unknown', probe: d?.probe ?? '', affects: d?.affects ?? '',
 });
 
 function parse(text: string): Json | undefined {
@@ -34,9 +34,9 @@ function parse(text: string): Json | undefined {
 }
 
 function bodyOf(d: Declared | null, f: Saying, schema: Json): object {
-	const { name: _name, schema: _schema, failure, ...rest } = f;
+	const { name: _name, schema: _schema, failure, probe, affects, ...rest } = f;
 	const kept = d ? { outputSchema: d.outputSchema, domain: d.domain, target: d.target, deadlineMs: d.deadlineMs } : {};
-	return { ...kept, ...rest, ...(failure.trim() && { failure }), inputSchema: schema };
+	return { ...kept, ...rest, ...(failure.trim() && { failure }), ...(f.effect !== 'read' && f.contract === 'probe' && { probe }), ...(affects.trim() && { affects }), inputSchema: schema };
 }
 
 function Declare({ of: c, tool, onDone, onClose }: { of: Connection; tool: Declared | null; onDone: () => void; onClose: () => void }) {
@@ -44,9 +44,9 @@ function Declare({ of: c, tool, onDone, onClose }: { of: Connection; tool: Decla
 	const [f, setF] = useState(() => begin(tool));
 	const set = (some: Partial<Saying>) => setF((was) => ({ ...was, ...some }));
 	const schema = parse(f.schema), effects = EFFECTS.filter((one) => c.mode !== 'callback' || one !== 'read'), changes = f.effect !== null && f.effect !== 'read';
-	const ready = f.name.trim() !== '' && f.title.trim() !== '' && f.description.trim() !== '' && f.effect !== null && schema !== undefined && (!changes || f.failure.trim() !== '');
+	const ready = f.name.trim() !== '' && f.title.trim() !== '' && f.description.trim() !== '' && f.effect !== null && schema !== undefined && (!changes || (f.failure.trim() !== '' && (f.contract !== 'probe' || f.probe.trim() !== '')));
 	const send = () => ask('PUT', `${connectionPath(c.id)}/tools/${encodeURIComponent(f.name)}`, bodyOf(tool, f, schema!)).then(onDone);
-	const text = (name: 'name' | 'title' | 'failure', most: number) => ({ type: 'text' as const, required: true, maxLength: most, value: f[name], onInput: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
+	const text = (name: 'name' | 'title' | 'failure' | 'probe', most: number) => ({ type: 'text' as const, required: true, maxLength: most, value: f[name], onInput: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
 	return (
 		<FormDialog title={tool ? s.webhooks.changeTool : s.webhooks.declareTitle} does={s.webhooks.declareDo} ready={ready} onDo={send} onClose={onClose}>
 			{tool ? <p class="dialog-summary"><Raw of={tool.tool} lines={false} /></p> : <label>{s.webhooks.toolName}<input {...text('name', 100)} autocomplete="off" spellcheck={false} autofocus /><span class="hint-text">{s.webhooks.toolNameHint}</span></label>}
@@ -57,6 +57,7 @@ function Declare({ of: c, tool, onDone, onClose }: { of: Connection; tool: Decla
 				{effects.map((one) => <label key={one} class="choice"><input type="radio" name="effect" checked={f.effect === one} onChange={() => set({ effect: one, tier: one === 'read' ? 'always_allow' : 'needs_approval' })} /> <span><b>{s.tool.effects[one]}</b><span class="hint-text">{s.tool.effectTexts[one]}</span></span></label>)}
 			</fieldset>
 			<label>{s.webhooks.schema}<textarea rows={6} required spellcheck={false} class="code" aria-invalid={schema === undefined} value={f.schema} onInput={(event) => set({ schema: event.currentTarget.value })} />{schema === undefined && <span class="hint-text bad-text" role="alert">{s.webhooks.notJson}</span>}</label>
+			<label>{s.webhooks.affects}<input type="text" maxLength={200} value={f.affects} onInput={(event) => set({ affects: event.currentTarget.value })} /><span class="hint-text">{s.tool.failureHint}</span></label>
 			{changes && <label>{s.tool.failure}<input {...text('failure', 1000)} /><span class="hint-text">{s.tool.failureHint}</span></label>}
 			<label>{s.tool.tier} <select value={f.tier} onChange={(event) => set({ tier: event.currentTarget.value as Tier })}>{TIERS.map((one) => <option key={one} value={one}>{w.tiers[one]}</option>)}</select></label>
 			<fieldset class="checks">
@@ -66,7 +67,8 @@ function Declare({ of: c, tool, onDone, onClose }: { of: Connection; tool: Decla
 			{changes && (
 				<>
 					<label>{s.tool.category} <select value={f.category} onChange={(event) => set({ category: event.currentTarget.value as Category })}>{(['A', 'B', 'C'] as const).map((one) => <option key={one} value={one}>{s.tool.categories[one]}</option>)}</select></label>
-					<label>{s.tool.contract} <select value={f.contract} onChange={(event) => set({ contract: event.currentTarget.value as Contract })}>{CONTRACTS.filter((one) => one !== 'probe' || f.contract === 'probe').map((one) => <option key={one} value={one}>{s.tool.contracts[one]}</option>)}</select></label>
+					<label>{s.tool.contract} <select value={f.contract} onChange={(event) => set({ contract: event.currentTarget.value as Contract })}>{CONTRACTS.map((one) => <option key={one} value={one}>{s.tool.contracts[one]}</option>)}</select></label>
+					{f.contract === 'probe' && <label>{s.tool.probe}<input {...text('probe', 200)} spellcheck={false} autocomplete="off" /><span class="hint-text">{s.webhooks.probeHint}</span></label>}
 					<label>{s.webhooks.serverError} <select value={f.serverError} onChange={(event) => set({ serverError: event.currentTarget.value as Declared['serverError'] })}>{(['unknown', 'refused'] as const).map((one) => <option key={one} value={one}>{s.webhooks.serverErrors[one]}</option>)}</select></label>
 					<label class="check"><input type="checkbox" checked={f.rollback} onChange={(event) => set({ rollback: event.currentTarget.checked })} /> {s.tool.rollback}</label>
 				</>

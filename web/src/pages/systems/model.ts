@@ -102,6 +102,8 @@ export interface Declared {
 	tier: Tier;
 	deadlineMs: number;
 	serverError: 'unknown' | 'refused';
+	probe?: string;
+	affects?: string;
 }
 
 export interface Delivery {
