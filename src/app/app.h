@@ -46,7 +46,9 @@ struct app {
 	struct ctx base; /* what each request's context begins with */
 	str openapi;	 /* the text of /openapi.json: the table does not change */
 	struct figures figures;
-	atomic_bool draining;	     /* a stop has been asked for */
+	atomic_bool draining; /* a stop has been asked for */
+	int address_fd;	      /* where others find out where we are (wrap/address.h); 0: nowhere */
+	int needed_fd; /* a file that whoever needs us has locked, shared: with the last of them we stop; 0: none */
 	struct registry *tools;	     /* made of app_tools */
 	struct toolsets *toolsets;   /* what organizations have besides */
 	struct event_hub *events;    /* who wants to hear what happens */
@@ -91,5 +93,7 @@ status run_doctor(struct ctx *cx, const struct cli_call *call);
 status run_init(struct ctx *cx, const struct cli_call *call);
 status run_migrate(struct ctx *cx, const struct cli_call *call);
 status run_audit(struct ctx *cx, const struct cli_call *call);
+status run_wrap(struct ctx *cx, const struct cli_call *call); /* wrap/wrap.c */
+extern const struct cli_flag wrap_flags[];
 
 #endif

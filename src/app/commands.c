@@ -289,6 +289,28 @@ const struct cli_command commands[] = {
 		.flags = token_flags,
 		.where = IN_CLIENT,
 		.run = run_token },
+	{ .name = "upstream",
+		.arguments = " list | add NAME | tools NAME | refresh NAME | accept NAME TOOL ... | refuse "
+			     "NAME TOOL | "
+			     "disable NAME | enable NAME | remove NAME",
+		.max_arguments = LIMIT_SOURCE_WORDS + 3,
+		.summary = "Other MCP servers behind the gate: add them, accept their tools.",
+		.doc = "add takes --url, or a program after two dashes with what it is granted (as `wrap`). "
+		       "refresh asks the server what it offers; nothing of it can be called before an admin "
+		       "accepts it. accept shows each definition, asks, and accepts exactly what it showed. "
+		       "tools shows what is known, refuse takes a tool back, disable and enable switch a "
+		       "server, remove forgets it.\n"
+		       "\n"
+		       "COUNTERSIGN_TOKEN says who you are: an admin, for all but list and tools.",
+		.examples =
+			"upstream add files -- npx -y @modelcontextprotocol/server-filesystem /srv/letters\t"
+			"a program\n"
+			"upstream add wiki --url https://wiki.example/mcp --bearer WIKI_TOKEN\tover HTTP\n"
+			"upstream accept files read_text_file --effect read --tier always_allow\t"
+			"agents may read",
+		.flags = upstream_flags,
+		.where = IN_CLIENT,
+		.run = run_upstream },
 	{ .name = "propose",
 		.arguments = " TOOL",
 		.max_arguments = 1,
@@ -383,6 +405,31 @@ const struct cli_command commands[] = {
 		.examples = "mcp --server http://127.0.0.1:7700\twhat an MCP client's configuration starts",
 		.where = IN_CLIENT,
 		.run = run_mcp },
+	{ .name = "wrap",
+		.arguments = " -- PROGRAM [ARGUMENT ...]",
+		.max_arguments = LIMIT_SOURCE_WORDS + 1,
+		.summary = "Put the gate in front of an MCP server, in the line that starts it.",
+		.doc = "For an MCP client's configuration, in place of the server's own line: it speaks MCP "
+		       "on "
+		       "standard input and output, starts the program in a sandbox, and lets through what an "
+		       "admin has accepted; what changes something waits for a person. It says on standard "
+		       "error what the program is granted: what the line names (a folder to be written, a "
+		       "file to be read), the folder it is installed in, and for a package runner such as "
+		       "npx the network.\n"
+		       "\n"
+		       "Without COUNTERSIGN_TOKEN it has a server of your own, which the first wrap starts "
+		       "on "
+		       "--data (without it, ~/.local/share/countersign) and the last one ends; where you "
+		       "sign in is said, too. With COUNTERSIGN_TOKEN it uses the server of --server.",
+		.examples = "wrap -- npx -y @modelcontextprotocol/server-filesystem /srv/letters\t"
+			    "its tools, behind the gate\n"
+			    "wrap --name files --read /srv/letters -- node server.js /srv/letters\t"
+			    "it may read there and nothing else\n"
+			    "wrap --env API_KEY --allow-network -- weather-server\t"
+			    "with a variable of yours, and the network",
+		.flags = wrap_flags,
+		.where = IN_WRAP,
+		.run = run_wrap },
 	{ .name = "version",
 		.summary = "Say which version this is.",
 		.doc = "Prints the version; with --json also the compiler and whether fault points are "

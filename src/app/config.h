@@ -27,6 +27,7 @@ enum setting_where {
 	IN_DOCTOR = 8,
 	IN_AUDIT = 16,
 	IN_CLIENT = 32, /* what talks to a server that runs */
+	IN_WRAP = 64,	/* what may start one for itself */
 	IN_DATABASE =
 		IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT, /* whatever opens the database */
 };

@@ -13,6 +13,7 @@
  */
 #include "app/app.h"
 
+#include "app/wrap/address.h"
 #include "app/page.h"
 #include "app/store.h"
 #include "base/check.h"
@@ -52,6 +53,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -111,6 +113,35 @@ watch(void *arg)
 		}
 	}
 	return NULL;
+}
+
+/*
+ * The kernel wakes it when the last who needs us has ended, in whatever way. It holds the lock until the process has
+ * ended, so that who comes meanwhile waits for that, and starts anew. Detached: nothing can wake it otherwise.
+ */
+static void *
+wait_until_alone(void *arg)
+{
+	const struct app *app = arg;
+	int rc;
+
+	do
+		rc = flock(app->needed_fd, LOCK_EX);
+	while (rc != 0 && errno == EINTR);
+	LOG(LOG_INFO, "server.alone");
+	CHECK(kill(getpid(), SIGTERM) == 0);
+	return NULL;
+}
+
+static void
+start_waiting(struct app *app)
+{
+	pthread_t thread;
+
+	if (app->needed_fd <= 0)
+		return;
+	CHECK(pthread_create(&thread, NULL, wait_until_alone, app) == 0);
+	CHECK(pthread_detach(thread) == 0);
 }
 
 /* --- what http asks of us --- */
@@ -330,6 +361,7 @@ say_ready(struct ctx *cx)
 	buf_printf(&b, "Countersign is ready at %.*s\n", STR_ARG(url));
 	TRY(offer_setup(cx, app->config.public_url.len ? app->config.public_url : url, &b));
 	say_mcp(app, address_for_others(cx->arena, app, url), &b);
+	address_publish(cx, url);
 	LOG(LOG_INFO, "server.ready", LOG_STR("url", url), LOG_STR("version", STR(COUNTERSIGN_VERSION)),
 		LOG_STR("database", str_of(db_engine(app->db))));
 	return app_print(cx, &b);
@@ -414,10 +446,12 @@ serve_on(struct ctx *cx)
 
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
+		start_waiting(app);
 		http_server_run(app->server);
 		CHECK(pthread_kill(watcher, SIGUSR2) == 0);
 		CHECK(pthread_join(watcher, NULL) == 0);
 	}
+	address_withdraw(cx);
 	upstreams_stop(app->upstreams); /* first: nobody waits for another system any longer */
 	sweeper_stop(app->sweeper);
 	courier_stop(app->courier);

@@ -208,7 +208,7 @@ const struct setting settings[] = {
 		ROW(config),
 		.check = is_any,
 		.accepts = FILE_OR_NOTHING,
-		.where = IN_DATABASE | IN_CLIENT,
+		.where = IN_DATABASE | IN_CLIENT | IN_WRAP,
 		.not_in_file = true },
 	{ .flag = { "log-level", "LEVEL", "info",
 		  "The least important events that are logged: debug, info, warn or error." },
@@ -216,7 +216,7 @@ const struct setting settings[] = {
 		ROW(log_level),
 		.check = is_log_level,
 		.accepts = "debug, info, warn or error",
-		.where = IN_DATABASE },
+		.where = IN_DATABASE | IN_WRAP },
 
 	{ .flag = { "data", "DIR", "data",
 		  "The data directory. Made, for its owner only, where it is missing. SQLite's database "
@@ -224,7 +224,7 @@ const struct setting settings[] = {
 		.group = "Storage",
 		ROW(data),
 		.accepts = "the path of a directory",
-		.where = IN_DATABASE },
+		.where = IN_DATABASE | IN_WRAP },
 	{ .flag = { "database", "URL", "",
 		  "A PostgreSQL database, postgres://USER@HOST/NAME; several hosts are allowed. Without it, "
 		  "SQLite in the data directory. Give one that holds a password by environment or file: "
@@ -268,7 +268,7 @@ const struct setting settings[] = {
 		.check = is_address,
 		.accepts = "HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:7700 or [::1]:7700",
 		.guess = guess_address,
-		.where = IN_SERVE | IN_DOCTOR },
+		.where = IN_SERVE | IN_DOCTOR | IN_WRAP },
 	{ .flag = { "tls-certificate", "FILE", "",
 		  "The certificate with its chain, PEM. SIGHUP reads it again." },
 		.group = "Network",
@@ -435,14 +435,14 @@ const struct setting settings[] = {
 		ROW(server),
 		.check = is_server,
 		.accepts = "a URL that begins with http:// or https://, without a user or a query",
-		.where = IN_CLIENT },
+		.where = IN_CLIENT | IN_WRAP },
 	{ .flag = { "server-ca", "FILE", "",
 		  "Who may have signed the server's certificate, PEM. Without it, whom the system trusts." },
 		.group = "Client",
 		ROW(server_ca),
 		.check = is_any,
 		.accepts = FILE_OR_NOTHING,
-		.where = IN_CLIENT },
+		.where = IN_CLIENT | IN_WRAP },
 	{ .flag = { "token", "TOKEN", "",
 		  "Who you are for the server: a token of `token mint` or `init`. Give it by environment or "
 		  "file: command lines can be seen by others." },
@@ -451,7 +451,7 @@ const struct setting settings[] = {
 		.check = is_token,
 		.accepts = "a token as it was shown when it was minted",
 		.mask = mask_token,
-		.where = IN_CLIENT },
+		.where = IN_CLIENT | IN_WRAP },
 };
 
 const size_t setting_count = sizeof(settings) / sizeof(settings[0]);

@@ -77,6 +77,65 @@ name_it(struct letter *l, struct ctx *cx, const struct json *message)
 	return true;
 }
 
+/* --- a list that is shown in part --- */
+
+static bool
+is_shown(const struct bridge *b, const struct json *tool)
+{
+	str name = text_of(tool, "name");
+
+	return !str_starts(name, STR("mcp__")) || str_starts(name, b->only);
+}
+
+static void
+write_tools(const struct bridge *b, const struct json *tools, struct json_out *o)
+{
+	json_out_array(o, NULL);
+	JSON_EACH (tool, tools)
+		if (is_shown(b, tool))
+			json_out_value(o, NULL, tool);
+	json_out_end(o);
+}
+
+static void
+write_result(const struct bridge *b, const struct json *result, struct json_out *o)
+{
+	json_out_object(o, NULL);
+	JSON_EACH (m, result) {
+		json_out_key(o, m->key);
+		if (str_eq(m->key, STR("tools")) && m->type == JSON_ARRAY)
+			write_tools(b, m, o);
+		else
+			json_out_value(o, NULL, m);
+	}
+	json_out_end(o);
+}
+
+/* The answer without the tools of other wraps. What is too large for that goes as it is. */
+static str
+narrow(const struct letter *l, struct ctx *cx, const struct json *doc, str text)
+{
+	const struct json *result = json_get(doc, STR("result"));
+	struct json_out o;
+	struct buf b;
+
+	if (!l->bridge->only.len || !str_eq(l->method, STR("tools/list")) || !result ||
+		result->type != JSON_OBJECT)
+		return text;
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	JSON_EACH (m, doc) {
+		json_out_key(&o, m->key);
+		if (m == result)
+			write_result(l->bridge, result, &o);
+		else
+			json_out_value(&o, NULL, m);
+	}
+	json_out_end(&o);
+	return b.overflow ? text : buf_str(&b);
+}
+
 static bool
 is_message(const struct json *doc)
 {
@@ -102,7 +161,7 @@ deliver(struct letter *l, str text)
 	else
 		settle(l, cx, doc);
 	if (!quiet)
-		bridge_write(l->bridge, text);
+		bridge_write(l->bridge, doc->type == JSON_OBJECT ? narrow(l, cx, doc, text) : text);
 	return true;
 }
 

@@ -263,12 +263,11 @@ begin(struct ctx *cx, struct bridge *b)
 }
 
 status
-run_mcp(struct ctx *cx, const struct cli_call *call)
+bridge_run(struct ctx *cx, str only)
 {
-	struct bridge b = { 0 };
+	struct bridge b = { .only = only };
 	struct lines in = { 0 };
 
-	(void)call;
 	TRY(begin(cx, &b));
 	arena_init(&in.arena, LIMIT_REQUEST_ARENA);
 	buf_init(&in.line, &in.arena, LIMIT_HTTP_BODY);
@@ -281,4 +280,11 @@ run_mcp(struct ctx *cx, const struct cli_call *call)
 	arena_done(&b.scratch);
 	arena_done(&b.session_arena);
 	return OK;
+}
+
+status
+run_mcp(struct ctx *cx, const struct cli_call *call)
+{
+	(void)call;
+	return bridge_run(cx, (str){ 0 });
 }

@@ -83,13 +83,19 @@ struct bridge {
 	str session, version, hello; /* hello: what opened it */
 	bool opening;
 	struct mcp_params *params;
-	bool reached;  /* the server has answered once: it is away, not absent */
-	bool away;     /* and somebody has been told */
+	str only;     /* of other servers' tools the client is shown those whose names begin so; empty: all */
+	bool reached; /* the server has answered once: it is away, not absent */
+	bool away;    /* and somebody has been told */
 	bool deserted; /* nobody reads what we write */
 };
 
 /* --- bridge.c --- */
 status run_mcp(struct ctx *cx, const struct cli_call *call);
+/*
+ * The same with the server and the token of the settings as they are now. only: of the tools of other MCP servers the
+ * list has those whose names begin so; it is about what is shown, the token says what may be called. Empty: all.
+ */
+status bridge_run(struct ctx *cx, str only) MUST_USE;
 void
 bridge_say(struct bridge *b, const char *format, ...) __attribute__((format(printf, 2, 3))); /* to people */
 void bridge_write(struct bridge *b, str message);		     /* to the client, as one line */

@@ -212,3 +212,19 @@ client_print_json(struct ctx *cx, const struct client_answer *answer)
 		buf_add_char(&b, '\n');
 	return isatty(STDOUT_FILENO) ? client_print(cx, STDOUT_FILENO, &b) : app_print(cx, &b);
 }
+
+status
+client_confirm(struct ctx *cx, const char *question)
+{
+	char answer[16];
+	struct buf b;
+	ssize_t n;
+
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	buf_printf(&b, "\n%s Type yes: ", question);
+	TRY(app_print_to(cx, STDERR_FILENO, &b));
+	n = read(STDIN_FILENO, answer, sizeof(answer));
+	if (n < 0 || !str_eq((str){ answer, (size_t)n }, STR("yes\n")))
+		return fail(cx, E_CONFLICT, "nothing was decided");
+	return OK;
+}

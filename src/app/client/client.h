@@ -43,6 +43,9 @@ status client_print_json(struct ctx *cx, const struct client_answer *answer) MUS
 /* Prints text of ours with theirs in it. E_TOO_LARGE: it does not fit, and nothing was printed. */
 status client_print(struct ctx *cx, int fd, const struct buf *b) MUST_USE;
 
+/* Asks on the terminal; anything but a clear yes is a no. E_CONFLICT  nothing was decided */
+status client_confirm(struct ctx *cx, const char *question) MUST_USE;
+
 /* --- the commands --- */
 
 /* After a proposal was made: says so, or prints the answer. E_CONFLICT  it was applied at once, and failed */
@@ -50,7 +53,7 @@ status
 client_proposed(struct ctx *cx, const struct cli_call *call, const struct client_answer *answer) MUST_USE;
 
 extern const struct cli_flag export_flags[], import_flags[], token_flags[], propose_flags[],
-	proposals_flags[], approve_flags[], deny_flags[], apply_flags[];
+	proposals_flags[], approve_flags[], deny_flags[], apply_flags[], upstream_flags[];
 status run_export(struct ctx *cx, const struct cli_call *call);
 status run_import(struct ctx *cx, const struct cli_call *call);
 status run_token(struct ctx *cx, const struct cli_call *call);
@@ -59,5 +62,6 @@ status run_proposals(struct ctx *cx, const struct cli_call *call);
 status run_approve(struct ctx *cx, const struct cli_call *call);
 status run_deny(struct ctx *cx, const struct cli_call *call);
 status run_apply(struct ctx *cx, const struct cli_call *call);
+status run_upstream(struct ctx *cx, const struct cli_call *call);
 
 #endif

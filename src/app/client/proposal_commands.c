@@ -318,23 +318,6 @@ vote(struct ctx *cx, const struct cli_call *call, const char *verb, str hash)
 	return finish(cx, call, &answer);
 }
 
-/* Anything but a clear yes is a no. */
-static status
-confirm(struct ctx *cx)
-{
-	char answer[16];
-	struct buf b;
-	ssize_t n;
-
-	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
-	buf_add(&b, STR("\nApprove exactly this? Type yes: "));
-	TRY(app_print_to(cx, STDERR_FILENO, &b));
-	n = read(STDIN_FILENO, answer, sizeof(answer));
-	if (n < 0 || !str_eq((str){ answer, (size_t)n }, STR("yes\n")))
-		return fail(cx, E_CONFLICT, "nothing was decided");
-	return OK;
-}
-
 status
 run_approve(struct ctx *cx, const struct cli_call *call)
 {
@@ -346,7 +329,7 @@ run_approve(struct ctx *cx, const struct cli_call *call)
 		return fail(cx, E_INVALID, "approve asks on a terminal; where there is none, say --yes");
 	TRY(see(cx, call, id, &hash));
 	if (!yes)
-		TRY(confirm(cx));
+		TRY(client_confirm(cx, "Approve exactly this?"));
 	return vote(cx, call, "/approve", hash);
 }
 

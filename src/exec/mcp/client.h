@@ -35,7 +35,7 @@ struct mcp_path {
 /*
  * It runs in a sandbox (bubblewrap): a user of its own without rights, the system's directories read-only, no other
  * process to be seen, an empty /tmp, and besides nothing but what is granted here. Where there is no sandbox it is not
- * started. Its environment is PATH, HOME, LANG and what is granted.
+ * started. Its environment is PATH, HOME, LANG and what is granted, which may be other values of these.
  */
 struct mcp_program {
 	const str *argv; /* the first is an absolute path; no shell reads any of it */

@@ -135,14 +135,24 @@ finish(struct ctx *cx, const struct words *w)
 	return all;
 }
 
+/* Unless it is granted otherwise: of two, programs differ in which they take. */
+static void
+add_usual(struct words *w, const struct mcp_program *p, const char *name, const char *entry)
+{
+	for (size_t i = 0; i < p->variable_count; i++)
+		if (str_eq(p->variables[i].name, str_of(name)))
+			return;
+	add(w, entry);
+}
+
 static const char **
 environment(struct ctx *cx, const struct mcp_program *p)
 {
 	struct words w = { .count = 0 };
 
-	add(&w, "PATH=/usr/local/bin:/usr/bin:/bin");
-	add(&w, "HOME=/tmp");
-	add(&w, "LANG=C.UTF-8");
+	add_usual(&w, p, "PATH", "PATH=/usr/local/bin:/usr/bin:/bin");
+	add_usual(&w, p, "HOME", "HOME=/tmp");
+	add_usual(&w, p, "LANG", "LANG=C.UTF-8");
 	for (size_t i = 0; i < p->variable_count; i++)
 		add(&w, arena_printf(cx->arena, "%.*s=%.*s", STR_ARG(p->variables[i].name),
 				STR_ARG(p->variables[i].value))

@@ -70,7 +70,7 @@ static status
 check_once(const struct reader *r, const struct cli_flag *flag)
 {
 	for (size_t i = 0; i < r->given_count; i++)
-		if (r->given[i].flag == flag)
+		if (r->given[i].flag == flag && !flag->many)
 			return fail(r->cx, E_INVALID, "--%s is given twice", flag->name);
 	return OK;
 }
@@ -141,9 +141,11 @@ cli_read(struct ctx *cx, const struct cli_command *command, const struct cli_fla
 	struct reader r = {
 		.cx = cx, .command = command, .flags = flags, .flag_count = flag_count, .words = words
 	};
+	size_t word_count = 0;
 
-	/* each flag once, and at most max_arguments: both lists have an end whatever is given */
-	r.given = arena_alloc(cx->arena, (flag_count + 1) * sizeof(*r.given));
+	while (words[word_count])
+		word_count++;
+	r.given = arena_alloc(cx->arena, (word_count + 1) * sizeof(*r.given));
 	r.arguments = arena_alloc(cx->arena, (command->max_arguments + 1) * sizeof(*r.arguments));
 	TRY(read_words(&r));
 	*out_call = (struct cli_call){ .command = command,
@@ -166,4 +168,13 @@ cli_given(const struct cli_call *call, const char *name, str *out_value)
 		}
 	}
 	return false;
+}
+
+const struct cli_given *
+cli_next(const struct cli_call *call, const char *name, const struct cli_given *last)
+{
+	for (size_t i = last ? (size_t)(last - call->given) + 1 : 0; i < call->given_count; i++)
+		if (str_eq(str_of(call->given[i].flag->name), str_of(name)))
+			return &call->given[i];
+	return NULL;
 }

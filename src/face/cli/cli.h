@@ -7,7 +7,8 @@
  *	cli_find -> cli_read -> command->run
  *
  * An unknown word is an error with one sentence that says what was meant,
- * where that can be guessed. A flag given twice is an error: nobody means both.
+ * where that can be guessed. A flag given twice is an error: nobody means both
+ * (but for those of which there may be several).
  */
 #ifndef FACE_CLI_CLI_H
 #define FACE_CLI_CLI_H
@@ -20,6 +21,7 @@ struct cli_flag {
 	const char *value;    /* what stands for its value in the help, "HOST:PORT"; NULL: a switch */
 	const char *fallback; /* the value without it, for the help; NULL: none worth showing */
 	const char *doc;      /* one or two sentences */
+	bool many;	      /* may be given several times */
 };
 
 struct cli_given {
@@ -67,6 +69,9 @@ status cli_read(struct ctx *cx, const struct cli_command *command, const struct 
 
 /* Was the switch or flag of that name given? Its value, where it has one. */
 bool cli_given(const struct cli_call *call, const char *name, str *out_value);
+
+/* Those of a flag that may be given several times: the next after `last`, which is NULL at first; NULL: no more. */
+const struct cli_given *cli_next(const struct cli_call *call, const char *name, const struct cli_given *last);
 
 /* A part of a command's help: a heading and its flags. */
 struct cli_group {
