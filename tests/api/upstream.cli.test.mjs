@@ -38,7 +38,6 @@ test('CLI-1 EX-3 add, refresh, accept, refuse, disable, enable, remove', async (
 	assert.equal(await upstream('list'), 'There are no upstream servers.\n');
 	assert.match(await upstream('add', 'files', '--url', up.url, '--bearer', 'THEIR_TOKEN', ...local), /^Id +\S+\nName +files\nRead what it offers with `countersign upstream refresh files`\.\n$/);
 	assert.match(await upstream('list'), /^ID +NAME +KIND +STATE +BREAKER +PROBLEM\n\S+ +files +http +active +closed +\n$/);
-	assert.equal(await upstream('tools', 'files'), 'It has no tools that are known here.\n');
 	const offered = await upstream('refresh', 'files');
 	assert.match(offered, /^STATE +EFFECT +TIER +NAME +REMARK\n/);
 	assert.match(offered, /^quarantined +- +- +mcp__files__get_file +Does get_file\.$/m);
@@ -79,7 +78,8 @@ test('CLI-1 what the server refuses is said with its fields', async () => {
 	await fails(1, ['add', 'Not A Slug', '--url', 'https://x.example'], /\/name must be lower-case letters/);
 	await fails(1, ['add', 'x', '--url', 'https://x.example', '--network', 'everywhere'], /\/networks must be networks/);
 	await fails(1, ['add', 'x', '--url', 'https://x.example'], /\(forbidden\)/, agent);
-	await upstream('add', 'x', '--url', up.url, ...local);
+	await upstream('add', 'x', '--url', up.url, ...local); // without the token that it wants
+	assert.equal(await upstream('tools', 'x'), 'It has no tools that are known here.\n');
 	await fails(1, ['add', 'x', '--url', 'https://x.example'], /\(already_exists\)/);
 	await fails(1, ['refresh', 'x'], /\(unavailable\)|\(outside_failed\)/);
 	await fails(1, ['accept', 'x', 'none', '--yes'], /the server offers no tool "none"/);

@@ -284,7 +284,7 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	const place = new Place();
 	Object.assign(place, { dir: folder, flags: [], env: agent });
 	const one = await place.wrap(line, { flags: ['--name', 'files'] });
-	assert.match(one.stderr, /^Tools +0 accepted$/m);
+	assert.match(one.stderr, /^Tools +0 accepted/m);
 	assert.doesNotMatch(one.stderr, /Sign in/);
 	await one.close();
 	const other = await run([...words, 'more'], { env: agent });
