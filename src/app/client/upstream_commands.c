@@ -182,9 +182,9 @@ remark(struct ctx *cx, const struct json *t)
 	if (diff)
 		return arena_printf(
 			cx->arena, "defined otherwise than accepted, at %zu places", (size_t)diff->count);
-	return str_eq(text_of(t, "state"), STR("accepted"))
-		       ? (str){ 0 }
-		       : text_of(part_of(t, "definition"), "description");
+	if (str_eq(text_of(t, "state"), STR("accepted")))
+		return STR("");
+	return text_of(part_of(t, "definition"), "description");
 }
 
 static status
