@@ -20,6 +20,7 @@
 #include "domain/flag/store/store.h"
 #include "domain/note/note.h"
 #include "exec/health.h"
+#include "exec/upstream/authorization.h"
 #include "exec/upstream/upstream.h"
 #include "exec/webhook/callback.h"
 #include "exec/webhook/hook.h"
@@ -61,6 +62,7 @@ const struct op *const app_ops[] = {
 	exchange_ops,
 	reservoir_ops,
 	upstream_ops,
+	authorization_ops,
 	upstream_tool_ops,
 	hook_ops,
 	declared_ops,

@@ -201,17 +201,19 @@
 	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
 
 /* --- tools --- */
-#define LIMIT_EVENT_POLL_US		INT64_C(500000) /* another server's hint may never come */
-#define LIMIT_AGENT_TOOLS		2000u		/* tiers of one agent: all tools of many upstreams */
-#define LIMIT_FOLLOWERS			1000u /* event streams of one server: each is a look twice a second */
-#define LIMIT_SWEEP_US			INT64_C(1000000) /* proposals whose time is over are tidied up so often */
-#define LIMIT_WAIT_SECONDS		30		 /* a proxy gives up after 60 */
-#define LIMIT_TOOL_DEFINITION		(64u * KIB)	 /* another server's: what an admin has to read */
-#define LIMIT_UPSTREAMS			64u  /* of one organization: each is a connection or a program */
-#define LIMIT_SOURCE_TOOLS		500u /* of one: a model is told of all of them */
-#define LIMIT_UPSTREAM_NETS		16u
-#define LIMIT_SOURCE_WORDS		64u /* of a program's command line; as many paths, headers, variables */
-#define LIMIT_UPSTREAM_LOOK_US		INT64_C(60000000) /* how long a changed definition can go unnoticed */
+#define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
+#define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
+#define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
+#define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
+#define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
+#define LIMIT_TOOL_DEFINITION  (64u * KIB)	/* another server's: what an admin has to read */
+#define LIMIT_UPSTREAMS	       64u		/* of one organization: each is a connection or a program */
+#define LIMIT_SOURCE_TOOLS     500u		/* of one: a model is told of all of them */
+#define LIMIT_UPSTREAM_NETS    16u
+#define LIMIT_SOURCE_WORDS     64u /* of a program's command line; as many paths, headers, variables */
+#define LIMIT_UPSTREAM_LOOK_US INT64_C(60000000) /* how long a changed definition can go unnoticed */
+#define LIMIT_UPSTREAM_TURN_US                                                                               \
+	INT64_C(20000000) /* to renew tokens: twice LIMIT_OIDC_MS, and some; who dies with it costs as much */
 #define LIMIT_UPSTREAM_LIST_US		INT64_C(40000000) /* for a list; a program may have to be fetched first */
 #define LIMIT_PREVIEW_US		INT64_C(10000000) /* who proposes waits for it */
 #define LIMIT_PREVIEW_BYTES		(32u * KIB)	  /* of a state on a card */

@@ -1,77 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec/mcp as a client of OAuth (EX-3): tokens are got, renewed and forgotten; who breaks the rules gets nothing.
 import assert from 'node:assert/strict';
-import crypto from 'node:crypto';
 import { test } from 'node:test';
 
 import { onPostgres } from './lib/server.mjs';
-import { client, result, sendJson, serve } from './lib/mcpclient.mjs';
+import { client, sendJson } from './lib/mcpclient.mjs';
+import { protectedServer } from './lib/protected.mjs';
 
 const skip = onPostgres && 'skipped on PostgreSQL: there is no database in it';
 
-// A server of the new era that wants tokens, and its authorization server, in one. `change` overrides a document.
-async function protectedServer(t, change = {}) {
-	const state = { tokens: new Set(), codes: new Map(), asked: [], executed: 0, refreshed: 0, registered: [], refuses: new Set(), life: 3600, count: 0 };
-	const origin = () => server.origin;
-	const documents = {
-		'/.well-known/oauth-protected-resource/mcp': () => ({ resource: server.url, authorization_servers: [`${origin()}/as`], scopes_supported: ['read', 'write'] }),
-		'/.well-known/oauth-authorization-server/as': () => ({ issuer: `${origin()}/as`, authorization_endpoint: `${origin()}/authorize?tenant=1`, token_endpoint: `${origin()}/token`, registration_endpoint: `${origin()}/register`, code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: ['client_secret_post'], authorization_response_iss_parameter_supported: true, scopes_supported: ['read', 'write', 'offline_access'] }),
-		...change.documents,
-	};
-	const give = (response, scope) => {
-		const access = `access-${++state.count}`;
-		state.tokens.add(access);
-		sendJson(response, 200, { access_token: access, token_type: 'bearer', expires_in: state.life, refresh_token: `refresh-${state.count}`, scope });
-	};
-	const paths = {
-		'/register': (request, response, body) => {
-			state.registered.push(body);
-			sendJson(response, 201, { client_id: 'dynamic', client_secret: 'shh', token_endpoint_auth_method: 'client_secret_post' });
-		},
-		'/authorize': (request, response) => {
-			const query = new URL(request.url, origin()).searchParams;
-			const back = new URL(query.get('redirect_uri'));
-			state.codes.set('code', query);
-			for (const [key, value] of Object.entries({ code: 'code', state: query.get('state'), iss: `${origin()}/as`, ...change.back }))
-				if (value !== null)
-					back.searchParams.set(key, value);
-			response.writeHead(302, { Location: back.href }).end();
-		},
-		'/token': (request, response, body, text) => {
-			const form = new URLSearchParams(text);
-			state.asked.push(Object.fromEntries(form));
-			if (change.token)
-				return change.token(response, form);
-			if (form.get('grant_type') === 'refresh_token') {
-				state.refreshed++;
-				if (state.refuses.has(form.get('refresh_token')))
-					return sendJson(response, 400, { error: 'invalid_grant' });
-				return give(response);
-			}
-			const start = state.codes.get(form.get('code'));
-			state.codes.delete(form.get('code'));
-			assert.equal(crypto.createHash('sha256').update(form.get('code_verifier')).digest('base64url'), start.get('code_challenge'));
-			return give(response, start.get('scope'));
-		},
-		'/mcp': (request, response, message) => {
-			const token = (request.headers.authorization ?? '').replace('Bearer ', '');
-			if (!state.tokens.has(token))
-				return response.writeHead(401, { 'WWW-Authenticate': change.challenge?.(server) ?? 'Basic realm="x", Bearer error="invalid_token", scope="read"' }).end();
-			if (message.method === 'tools/call')
-				state.executed++;
-			return sendJson(response, 200, result(message, message.method === 'tools/list' ? { resultType: 'complete', tools: [] } : { resultType: 'complete', content: [] }));
-		},
-	};
-	const server = await serve(t, (request, response, body, text) => {
-		const path = new URL(request.url, 'http://x').pathname;
-		if (documents[path])
-			return sendJson(response, 200, documents[path](server));
-		if (paths[path])
-			return paths[path](request, response, body, text);
-		return response.writeHead(404).end();
-	});
-	return { ...server, state };
-}
 const open = (t, server, oauth) => client(t, server.url, { era: 'modern', options: { oauth: { visit: true, ...oauth } } });
 
 test('EX-3 a token is asked for once, with PKCE, the resource and the scopes, and used from then on', { skip }, async (t) => {
@@ -81,7 +18,7 @@ test('EX-3 a token is asked for once, with PKCE, the resource and the scopes, an
 	assert.equal((await c.call('x')).end, 'done');
 	assert.deepEqual([server.state.executed, server.state.asked.length, server.state.registered.length], [2, 1, 1]);
 	const [form] = server.state.asked;
-	assert.deepEqual([form.grant_type, form.resource, form.client_id, form.client_secret, form.redirect_uri], ['authorization_code', server.url, 'dynamic', 'shh', 'https://countersign.example/callback']);
+	assert.deepEqual([form.grant_type, form.resource, form.client_id, form.client_secret, form.redirect_uri], ['authorization_code', server.url, 'dynamic', 'planted-client-secret', 'https://countersign.example/callback']);
 	assert.deepEqual(server.state.registered[0].redirect_uris, ['https://countersign.example/callback']);
 	assert.equal(server.state.registered[0].application_type, 'web');
 });
@@ -113,7 +50,7 @@ test('EX-3 a refresh token that is not taken is forgotten, and somebody is asked
 	const c = open(t, server);
 	assert.equal((await c.call('x')).end, 'done');
 	server.state.tokens.clear();
-	server.state.refuses.add('refresh-1');
+	server.state.refuses.add('planted-refresh-2');
 	assert.equal((await c.call('x')).end, 'done');
 	assert.deepEqual(server.state.asked.map(({ grant_type: type }) => type), ['authorization_code', 'refresh_token', 'authorization_code']);
 });
@@ -124,7 +61,7 @@ test('EX-3 where nobody is there the call is refused, and an administrator autho
 	const refused = await c.call('x');
 	assert.equal(refused.end, 'refused'); // by the server: nothing was done
 	assert.match(refused.why, /authorization that somebody has to give at http:.*\/as/);
-	const { status, url } = await c.authorize();
+	const { status, url, kept } = await c.authorize();
 	assert.equal(status, 'ok');
 	const asked = new URL(url);
 	assert.equal(asked.searchParams.get('tenant'), '1');
@@ -133,10 +70,10 @@ test('EX-3 where nobody is there the call is refused, and an administrator autho
 	const back = (await fetch(url, { redirect: 'manual' })).headers.get('location');
 	const wrong = new URL(back);
 	wrong.searchParams.set('state', 'other');
-	assert.equal((await c.authorize(wrong.href)).status, 'unauthenticated');
-	assert.equal((await c.authorize(`${back}&state=other`)).status, 'unauthenticated');
-	assert.equal((await c.authorize(back)).status, 'ok');
-	assert.equal((await c.authorize(back)).status, 'unauthenticated'); // once
+	assert.equal((await c.authorize(kept, wrong.href)).status, 'unauthenticated');
+	assert.equal((await c.authorize(kept, `${back}&state=other`)).status, 'unauthenticated');
+	assert.equal((await c.authorize('nonsense', back)).status, 'internal');
+	assert.equal((await c.authorize(kept, back)).status, 'ok');
 	assert.equal((await c.call('x')).end, 'done');
 });
 
@@ -190,3 +127,57 @@ for (const [name, [change, why]] of Object.entries(rules)) {
 		assert.equal(server.state.executed, 0);
 	});
 }
+
+test('EX-3 a machine gets its token by its own word, and again when it is over', { skip }, async (t) => {
+	const machine = { documents: { '/.well-known/oauth-authorization-server/as': ({ origin }) => ({ issuer: `${origin}/as`, token_endpoint: `${origin}/token` }) } };
+	const server = await protectedServer(t, machine);
+	server.state.life = 10; // as good as over
+	const c = open(t, server, { visit: false, machine: true, client_id: 'robot', client_secret: 'beep boop', issuer: `${server.origin}/as`, scope: 'more' });
+	assert.equal((await c.call('x')).end, 'done');
+	const [form] = server.state.asked;
+	assert.deepEqual([form.grant_type, form.scope, form.resource, form.client_secret], ['client_credentials', 'more read', server.url, undefined], 'the secret goes by Basic');
+	assert.equal((await c.call('x')).end, 'done');
+	assert.ok(server.state.asked.length > 1);
+	server.state.tokens.clear();
+	assert.equal((await c.call('x')).end, 'done');
+});
+
+test('EX-3 a machine that is refused, and one whose server names another authorization server, have told nobody their secret', { skip }, async (t) => {
+	const server = await protectedServer(t, { token: (response) => sendJson(response, 401, { error: 'invalid_client' }) });
+	const robot = { visit: false, machine: true, client_id: 'robot', client_secret: 'beep' };
+	assert.match((await open(t, server, { ...robot, issuer: `${server.origin}/as` }).call('x')).why, /refuses it \(invalid_client\)/);
+	const asked = server.state.asked.length;
+	assert.match((await open(t, server, { ...robot, issuer: 'https://as.example' }).call('x')).why, /another authorization server than the one that knows us/);
+	assert.equal(server.state.asked.length, asked);
+	const never = await protectedServer(t, { refuses: true }); // whatever token it gives
+	assert.match((await open(t, never, { ...robot, issuer: `${never.origin}/as` }).call('x')).why, /authorization that somebody has to give/);
+	assert.equal(never.state.asked.length, 2, 'once for its list, once for the call');
+});
+
+test('EX-3 a server that refuses what it has just given is asked once, not again and again', { skip }, async (t) => {
+	const server = await protectedServer(t);
+	const c = open(t, server, { visit: false });
+	const { url, kept } = await c.authorize();
+	assert.equal((await c.authorize(kept, (await fetch(url, { redirect: 'manual' })).headers.get('location'))).status, 'ok');
+	assert.equal((await c.call('x')).end, 'done');
+	server.state.never = true;
+	assert.match((await c.call('x')).why, /authorization that somebody has to give/);
+	assert.equal(server.state.refreshed, 1);
+});
+
+test('EX-3 who wants more scope than it has stops one call, and the next authorization asks for it', { skip }, async (t) => {
+	const server = await protectedServer(t);
+	const c = open(t, server, { visit: false });
+	const { url, kept } = await c.authorize();
+	await c.authorize(kept, (await fetch(url, { redirect: 'manual' })).headers.get('location'));
+	server.state.wants = 'delete';
+	assert.match((await c.call('x')).why, /wants more than it was authorized for/);
+	server.state.wants = undefined;
+	assert.equal((await c.call('x')).end, 'done', 'what it has is as good as before');
+	assert.match(new URL((await c.authorize()).url).searchParams.get('scope'), /\bdelete\b/);
+});
+
+test('EX-3 a server that wants credentials and says nothing of them is not taken for one of OAuth', { skip }, async (t) => {
+	const server = await protectedServer(t, { documents: { '/.well-known/oauth-protected-resource/mcp': undefined } });
+	assert.match((await open(t, server, { visit: false }).call('x')).why, /a token that somebody enters/);
+});

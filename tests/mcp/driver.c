@@ -4,7 +4,7 @@
  * question to a server. It may reach this machine, and nothing else that is not public.
  *
  *	mcpdriver URL			the scenario of MCP_CONFORMANCE_SCENARIO
- *	mcpdriver script TARGET		one line of JSON in ({op: list, call, listen, authorize}), one out
+ *	mcpdriver script TARGET		one line of JSON in ({op: list, call, changes, authorize}), one out
  *
  * TARGET is a URL, or -- and a program with its arguments. MCPDRIVER_ERA: legacy, modern; MCPDRIVER_GRANT: off, or
  * paths (a + before a writable one), comma-separated, "net" among them; MCPDRIVER_OPTIONS: set_options.
@@ -331,7 +331,7 @@ run_scenario(struct ctx *cx, char **args)
 	struct mcp_tools tools;
 	struct target t;
 	struct kept kept[KEPT_MAX] = { 0 };
-	struct mcp_oauth oauth = { .store = { load, save, kept },
+	struct mcp_oauth oauth = { .store = { .load = load, .save = save, .arg = kept },
 		.redirect_uri = STR("http://localhost:3000/callback"),
 		.client_name = STR("Countersign's test driver"),
 		.document_url = STR("https://conformance-test.local/client-metadata.json"),
@@ -347,6 +347,7 @@ run_scenario(struct ctx *cx, char **args)
 		t.options.oauth = &oauth;
 	oauth.client_id = text_of(context, "client_id");
 	oauth.client_secret = text_of(context, "client_secret");
+	oauth.machine = str_eq(scenario, STR("auth/client-credentials-basic"));
 	CHECK(mcp_client_new(cx, &t.options, &c) == OK);
 	fine = list(cx, c, &tools) && call_all(cx, c, scenario, &tools) && call_named(cx, c, context) &&
 	       echo_schema(cx, c, &tools);
@@ -481,24 +482,16 @@ run_list(struct ctx *cx, struct mcp_client *c, struct json_out *o)
 }
 
 static void
-run_listen(struct ctx *cx, struct mcp_client *c, const struct json *line, struct json_out *o)
-{
-	status s = mcp_client_listen(cx, c, (uint64_t)int_of(line, "seen", 0),
-		clock_mono_us() + int_of(line, "deadline_ms", 20000) * 1000);
-
-	json_out_str(o, "status", str_of(status_info(s)->code));
-	json_out_int(o, "changes", (int64_t)mcp_client_changes(c));
-}
-
-static void
 run_authorize(struct ctx *cx, struct mcp_client *c, const struct json *line, struct json_out *o)
 {
-	str back = text_of(line, "back"), url = { 0 };
-	status s = json_get(line, STR("back")) ? mcp_client_authorized(cx, c, back)
-					       : mcp_client_authorize(cx, c, &url);
+	struct mcp_flow flow = { 0 };
+	status s = json_get(line, STR("back"))
+			   ? mcp_client_authorized(cx, c, text_of(line, "kept"), text_of(line, "back"))
+			   : mcp_client_authorize(cx, c, &flow);
 
 	json_out_str(o, "status", str_of(status_info(s)->code));
-	json_out_str(o, "url", url);
+	json_out_str(o, "url", flow.url);
+	json_out_str(o, "kept", flow.kept);
 	json_out_str(o, "why", s != OK ? ctx_message(cx, s) : (str){ 0 });
 }
 
@@ -523,8 +516,8 @@ run_line(struct mcp_client *c, str text)
 		run_list(&cx, c, &o);
 	else if (str_eq(op, STR("call")))
 		run_calls(c, line, &o);
-	else if (str_eq(op, STR("listen")))
-		run_listen(&cx, c, line, &o);
+	else if (str_eq(op, STR("changes")))
+		json_out_int(&o, "changes", (int64_t)mcp_client_changes(c));
 	else if (str_eq(op, STR("authorize")))
 		run_authorize(&cx, c, line, &o);
 	json_out_end(&o);
@@ -563,6 +556,9 @@ set_options(struct ctx *cx, struct target *t, struct mcp_oauth *oauth)
 	oauth->client_id = text_of(o, "client_id");
 	oauth->client_secret = text_of(o, "client_secret");
 	oauth->document_url = text_of(o, "document_url");
+	oauth->issuer = text_of(o, "issuer");
+	oauth->scope = text_of(o, "scope");
+	oauth->machine = truth_of(o, "machine");
 	oauth->redirect_uri = STR("https://countersign.example/callback");
 	oauth->visit = truth_of(o, "visit") ? visit : NULL;
 	t->options.oauth = oauth;
@@ -572,7 +568,7 @@ static int
 run_script(struct ctx *cx, char **args)
 {
 	struct kept kept[KEPT_MAX] = { 0 };
-	struct mcp_oauth oauth = { .store = { load, save, kept } };
+	struct mcp_oauth oauth = { .store = { .load = load, .save = save, .arg = kept } };
 	struct mcp_client *c;
 	struct target t;
 	char *line = NULL;
@@ -601,8 +597,7 @@ run(struct ctx *cx, int argc, char **argv)
 		return run_script(cx, argv + 2);
 	if (argc == 2)
 		return run_scenario(cx, argv + 1);
-	(void)fprintf(stderr,
-		"mcpdriver URL | list TARGET | call TOOL INPUT TARGET | listen MILLISECONDS TARGET\n");
+	(void)fprintf(stderr, "mcpdriver URL | script TARGET\n");
 	return 2;
 }
 

@@ -9,6 +9,7 @@
 #include "core/oidc/flow.h"
 #include "core/oidc/jwt.h"
 #include "core/oidc/provider.h"
+#include "http/client/form.h"
 
 #include <inttypes.h>
 

@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "base/scoped.h"
 #include "http/client.h"
+#include "http/client/form.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 
 /* A document of the provider's, kept between requests. */
@@ -266,50 +266,6 @@ provider_keys(struct ctx *cx, struct oidc *o, const struct provider *p, bool aga
 
 /* --- a code for tokens --- */
 
-static bool
-is_plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-	       c == '.' || c == '_' || c == '~';
-}
-
-void
-form_escape(struct buf *b, str text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		if (is_plain(text.ptr[i]))
-			buf_add_char(b, text.ptr[i]);
-		else
-			buf_printf(b, "%%%02X", (unsigned char)text.ptr[i]);
-	}
-}
-
-void
-form_add(struct buf *b, const char *key, str value)
-{
-	buf_printf(b, "%s%s=", b->len ? "&" : "", key);
-	form_escape(b, value);
-}
-
-/* "id:secret", both escaped before (RFC 6749, 2.3.1), in base64. */
-static str
-basic(struct ctx *cx, const struct oidc_options *o)
-{
-	struct buf pair;
-	size_t room;
-	char *text;
-
-	buf_init(&pair, cx->arena, LIMIT_CLIENT_CREDENTIAL);
-	form_escape(&pair, o->client_id);
-	buf_add_char(&pair, ':');
-	form_escape(&pair, o->client_secret);
-	room = sodium_base64_ENCODED_LEN(pair.len, sodium_base64_VARIANT_ORIGINAL);
-	text = arena_alloc(cx->arena, room);
-	(void)sodium_bin2base64(
-		text, room, (const unsigned char *)pair.ptr, pair.len, sodium_base64_VARIANT_ORIGINAL);
-	return (str){ text, strlen(text) };
-}
-
 /* The provider's word for what is wrong, where it is a word. */
 static str
 word_of(str error)
@@ -375,7 +331,7 @@ provider_exchange(struct ctx *cx, struct oidc *o, const struct provider *p, str 
 	if (in_body && own->client_secret.len)
 		form_add(&form, "client_secret", own->client_secret);
 	if (!in_body)
-		r.basic = basic(cx, own);
+		r.basic = form_basic(cx->arena, own->client_id, own->client_secret);
 	r.body = buf_str(&form);
 	TRY(ask(cx, o, &r, "token", &answer));
 	if (answer.status != 200)

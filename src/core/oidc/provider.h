@@ -17,7 +17,7 @@
 #ifndef CORE_OIDC_PROVIDER_H
 #define CORE_OIDC_PROVIDER_H
 
-#include "base/buf.h"
+#include "base/ctx.h"
 #include "json/json.h"
 
 struct oidc_options {
@@ -63,11 +63,5 @@ status provider_exchange(struct ctx *cx, struct oidc *o, const struct provider *
 /* What it says of the person. */
 status provider_userinfo(struct ctx *cx, struct oidc *o, const struct provider *p, str access_token,
 	struct json **out_doc) MUST_USE;
-
-/* Appends &key=value, escaped (the first one without the &). */
-void form_add(struct buf *b, const char *key, str value);
-
-/* Appends the text as a form has it. */
-void form_escape(struct buf *b, str text);
 
 #endif

@@ -729,13 +729,3 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 		say_cancelled(cx, ch, l->id);
 	arena_done(&w->arena);
 }
-
-void
-mcp_child_listen(struct mcp_child *ch, uint64_t seen, int64_t deadline_us)
-{
-	scoped_lock held = lock(&ch->mutex);
-
-	while (atomic_load(&ch->c->changes) == seen && ch->up && !ch->stopping &&
-		clock_mono_us() < deadline_us)
-		wait_a_while(ch);
-}

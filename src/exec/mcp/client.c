@@ -51,6 +51,8 @@ copy_oauth(struct arena *a, const struct mcp_oauth *o)
 	copy->client_id = arena_str(a, o->client_id);
 	copy->client_secret = arena_str(a, o->client_secret);
 	copy->document_url = arena_str(a, o->document_url);
+	copy->issuer = arena_str(a, o->issuer);
+	copy->scope = arena_str(a, o->scope);
 	return copy;
 }
 

@@ -2,7 +2,7 @@
 /*
  * client: one other MCP server, to which we are the client (PRODUCT EX-3).
  *
- *	mcp_client_new --> [list, call, listen ... from any thread, at the same time] --> stop --> free
+ *	mcp_client_new --> [list, call ... from any thread, at the same time] --> stop --> free
  *
  * Over Streamable HTTP, of both eras (2025-11-25 with sessions, 2026-07-28 without), or over the standard input and
  * output of a program that it starts. Nothing is connected, or started, before the first call; what broke is opened
@@ -55,6 +55,12 @@ struct mcp_program {
 struct mcp_store {
 	status (*load)(void *arg, struct ctx *cx, str name, str *out_text); /* empty: none is kept */
 	status (*save)(void *arg, struct ctx *cx, str name, str text);	    /* empty: it is forgotten */
+	/*
+	 * A turn, where several processes share what is kept: one has it at a time, from enter to leave, and only who
+	 * has it saves tokens (E_CONFLICT  it is over). Both NULL: there is one process.
+	 */
+	status (*enter)(void *arg, struct ctx *cx);
+	void (*leave)(void *arg, struct ctx *cx);
 	void *arg;
 };
 
@@ -65,6 +71,9 @@ struct mcp_oauth {
 	/* who we are there, the first that is there: */
 	str client_id, client_secret; /* registered by hand; the secret may be empty */
 	str document_url;	      /* our description of ourselves (client ID metadata document) */
+	str issuer; /* the only authorization server that hears of them; empty: whichever the server names */
+	bool machine; /* the id and the secret are all that is needed (client_credentials): nobody is asked */
+	str scope;    /* wanted besides what the server asks for; may be empty */
 	/*
 	 * Shows the address to somebody and gives where the browser was sent back to. NULL: nobody is there now; the
 	 * call ends and says so, and mcp_client_authorize is for later.
@@ -141,22 +150,31 @@ status mcp_client_call(struct ctx *cx, struct mcp_client *c, str tool, str input
 /* How often the server has said that its tools are others now (notifications/tools/list_changed). Only grows. */
 uint64_t mcp_client_changes(const struct mcp_client *c);
 
-/*
- * Holds a stream of the server's news open until mcp_client_changes is not `seen` any more, or the deadline: for a
- * thread that has nothing else to do. OK in both cases.
- *
- * E_UNAVAILABLE  there is no such stream; E_NOT_FOUND  and the server says that it never has one
- */
-status mcp_client_listen(struct ctx *cx, struct mcp_client *c, uint64_t seen, int64_t deadline_us) MUST_USE;
+/* Somebody who is sent to the authorization server. */
+struct mcp_flow {
+	str url;   /* for a browser */
+	str state; /* that it comes back with: 256 random bits */
+	str kept; /* what the way back is checked against: JSON, with secrets; for who sent them, until then */
+	int64_t until_us; /* clock_now_us */
+};
 
 /*
- * OAuth in two steps, for when nobody is there in between: the address that somebody opens in a browser; and where the
- * browser came back to (the whole address, or its query).
+ * OAuth in two steps, for when nobody is there in between: where somebody goes; and where the browser came back to (the
+ * whole address, or its query). That a flow comes back once is for the caller, who keeps it, to see to.
  *
  * E_UNAVAILABLE      the authorization server cannot be asked, or breaks the rules; nothing is kept
  * E_UNAUTHENTICATED  who came back is not who was sent, or was refused there
  */
-status mcp_client_authorize(struct ctx *cx, struct mcp_client *c, str *out_url) MUST_USE;
-status mcp_client_authorized(struct ctx *cx, struct mcp_client *c, str back) MUST_USE;
+status mcp_client_authorize(struct ctx *cx, struct mcp_client *c, struct mcp_flow *out) MUST_USE;
+status mcp_client_authorized(struct ctx *cx, struct mcp_client *c, str kept, str back) MUST_USE;
+
+/* The state of an address that came back; empty: it has none, or two. */
+str mcp_flow_state(struct ctx *cx, str back);
+
+/* Has the server refused what tokens there are, so that somebody has to authorize us (again)? */
+bool mcp_client_unauthorized(const struct mcp_client *c);
+
+/* Tells the authorization server that nobody needs the tokens any more (RFC 7009), where it can be told. E_UNAVAILABLE */
+status mcp_client_revoke(struct ctx *cx, struct mcp_client *c) MUST_USE;
 
 #endif

@@ -290,11 +290,10 @@ static bool
 is_late(struct trip *t)
 {
 	int64_t now = clock_mono_us();
-	bool heard = t->l->listens && atomic_load(&t->c->changes) != t->l->seen;
 
 	if (atomic_load(&t->c->stopping))
 		break_off(t, STR("we are being stopped"));
-	else if (t->answered_us ? now - t->answered_us > LINGER_US : heard)
+	else if (t->answered_us && now - t->answered_us > LINGER_US)
 		break_off(t, (str){ 0 });
 	else if (now >= t->l->deadline_us)
 		break_off(t, STR("no answer came in time"));
@@ -457,7 +456,7 @@ mcp_http_send(
 		out->why = STR("the time to send it was over");
 		return;
 	}
-	run(&t, l->listens && l->session.era != MCP_MODERN ? "GET" : "POST");
+	run(&t, "POST");
 }
 
 /* A legacy session ends when somebody says so. */

@@ -41,6 +41,7 @@ struct mcp_client {
 	struct arena arena; /* of the options */
 	struct mcp_options options;
 	atomic_bool stopping;
+	atomic_bool unauthorized; /* somebody has to authorize us */
 	_Atomic uint64_t changes;
 	_Atomic int64_t last_id;
 	struct mcp_child *child; /* NULL: HTTP */
@@ -67,9 +68,7 @@ struct mcp_letter {
 	struct mcp_session session;
 	str body; /* all of it, as it goes */
 	int64_t send_by_us, deadline_us;
-	bool keep;     /* over a connection that is open already */
-	bool listens;  /* the answer is a stream of news: it ends with the first change after ... */
-	uint64_t seen; /* ... so many */
+	bool keep; /* over a connection that is open already */
 };
 
 /* What came of it. */
@@ -121,8 +120,6 @@ uint64_t mcp_child_generation(struct mcp_child *child);
 status mcp_child_start(struct ctx *cx, struct mcp_child *child, uint64_t *out_generation) MUST_USE;
 void
 mcp_child_send(struct ctx *cx, struct mcp_child *child, const struct mcp_letter *l, struct mcp_reply *out);
-/* Waits for a change, as mcp_client_listen. */
-void mcp_child_listen(struct mcp_child *child, uint64_t seen, int64_t deadline_us);
 
 /* --- session.c --- */
 

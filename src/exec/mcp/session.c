@@ -14,9 +14,7 @@ static void
 send_once(struct ctx *cx, struct mcp_client *c, const struct mcp_letter *l, str bearer, struct mcp_reply *out)
 {
 	*out = (struct mcp_reply){ 0 };
-	if (c->child && l->listens)
-		mcp_child_listen(c->child, l->seen, l->deadline_us);
-	else if (c->child)
+	if (c->child)
 		mcp_child_send(cx, c->child, l, out);
 	else
 		mcp_http_send(cx, c, l, bearer, out);
@@ -34,6 +32,8 @@ send_authorized(struct ctx *cx, struct mcp_client *c, const struct mcp_letter *l
 			TRY(mcp_auth_token(cx, c->auth, &token));
 		send_once(cx, c, l, token, out);
 		again = false;
+		if (c->auth && out->status && out->status != 401)
+			atomic_store(&c->unauthorized, false);
 		if (c->auth && i < AUTH_TRIES && (out->status == 401 || out->status == 403))
 			TRY(mcp_auth_refused(cx, c->auth, token, out, i, &again));
 	}
@@ -304,8 +304,7 @@ is_over(struct mcp_client *c, const struct mcp_letter *l, const struct mcp_reply
 	struct mcp_session other = l->session;
 
 	if (c->child) /* the program had ended before */
-		return !l->listens && !r->message && !r->sent &&
-		       mcp_child_generation(c->child) != l->session.generation;
+		return !r->message && !r->sent && mcp_child_generation(c->child) != l->session.generation;
 	if (r->status == 404 && l->session.id.len)
 		return true;
 	return r->message && mcp_message_code(r->message) == CODE_VERSION && data &&

@@ -12,6 +12,7 @@
 #include "db/db.h"
 #include "exec/mcp/client.h"
 #include "exec/safe.h"
+#include "exec/upstream/authorization.h"
 #include "exec/upstream/look.h"
 #include "http/client/guard.h"
 #include "json/bind.h"
@@ -27,6 +28,7 @@ struct opened {
 	str org_id; /* malloc'd, too */
 	int64_t version;
 	struct mcp_client *client;
+	struct authorization *authorization; /* its store; NULL: it needs none */
 	unsigned users;
 	uint64_t changes; /* as it had said when its tools were last asked for */
 };
@@ -48,6 +50,7 @@ static void
 drop(struct opened *o)
 {
 	mcp_client_free(o->client);
+	authorization_free(o->authorization);
 	free(o->id);
 	free((char *)(uintptr_t)o->org_id.ptr);
 	free(o);
@@ -123,7 +126,7 @@ copy(str s)
 /* Two may have opened one at the same moment: the second is used once and goes. */
 static status
 put(struct ctx *cx, struct upstreams *u, const struct upstream *of, struct mcp_client *client,
-	struct opened **out)
+	struct authorization *authorization, struct opened **out)
 {
 	struct opened *o = calloc(1, sizeof(*o));
 	bool stopped;
@@ -133,6 +136,7 @@ put(struct ctx *cx, struct upstreams *u, const struct upstream *of, struct mcp_c
 		.org_id = { copy(of->org_id), of->org_id.len },
 		.version = of->version,
 		.client = client,
+		.authorization = authorization,
 		.users = 1 };
 	CHECK(pthread_mutex_lock(&u->lock) == 0);
 	stopped = u->stopped;
@@ -158,6 +162,8 @@ struct opening {
 	struct safe_text secret;
 	struct mcp_options options;
 	struct mcp_program program;
+	struct mcp_oauth oauth;
+	struct authorization *authorization;
 };
 
 static status
@@ -238,6 +244,35 @@ set_program(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	return OK;
 }
 
+/* Does it have a credential of its own already? */
+static bool
+has_credential(const struct mcp_options *o)
+{
+	bool found = o->bearer.len > 0;
+
+	for (size_t i = 0; i < o->field_count; i++)
+		found = found || str_eq_nocase(o->fields[i].name, STR("Authorization"));
+	return found;
+}
+
+/* Where no way back is known, because nobody has set public-url, it is at least seen that one is needed. */
+static status
+set_oauth(struct ctx *cx, const struct upstreams *u, const struct json *secret, struct opening *o)
+{
+	str base = u->options.base->public_url;
+	const struct json *own = secret ? json_get(secret, STR("client_secret")) : NULL;
+
+	if (has_credential(&o->options))
+		return OK;
+	TRY(authorization_read(cx, o->of->oauth, own ? own->text : (str){ 0 }, &o->oauth));
+	o->authorization = authorization_new(o->of);
+	o->oauth.store = authorization_store(o->authorization);
+	o->oauth.redirect_uri = arena_printf(cx->arena, "%.*s" AUTHORIZATION_CALLBACK, STR_ARG(base));
+	o->oauth.client_name = STR("Countersign");
+	o->options.oauth = &o->oauth;
+	return OK;
+}
+
 static status
 set_options(struct ctx *cx, const struct upstreams *u, struct opening *o)
 {
@@ -259,7 +294,7 @@ set_options(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	o->options.fields =
 		fields_of(cx, secret ? json_get(secret, STR("headers")) : NULL, &o->options.field_count);
 	set_networks(cx, o);
-	return OK;
+	return set_oauth(cx, u, secret, o);
 }
 
 static status
@@ -274,8 +309,11 @@ open_client(struct ctx *cx, struct upstreams *u, const struct upstream *of, stru
 	if (s == OK)
 		s = mcp_client_new(cx, &o.options, &client);
 	safe_done(&o.secret);
-	TRY(s);
-	return put(cx, u, of, client, out);
+	if (s != OK) {
+		authorization_free(o.authorization);
+		return s;
+	}
+	return put(cx, u, of, client, o.authorization, out);
 }
 
 static status
@@ -334,6 +372,21 @@ weigh(struct ctx *cx, str source, bool reads, struct outside_answer *out)
 		text ? text->text.ptr : "it failed.");
 }
 
+/* Its token is none any more, and nobody is there to get another: it is left alone until somebody is. */
+static bool
+note_need(struct ctx *cx, const struct upstream *of, const struct mcp_client *client)
+{
+	struct error said = cx->error;
+
+	if (!mcp_client_unauthorized(client))
+		return false;
+	if (authorization_need(cx, of) != OK)
+		LOG(LOG_WARN, "upstream.need_not_stored", LOG_STR("name", of->name),
+			LOG_STR("why", ctx_message(cx, cx->error.code)));
+	cx->error = said;
+	return true;
+}
+
 status
 upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out)
 {
@@ -347,8 +400,16 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 	status s;
 
 	TRY(db_read(cx, load, &l));
+	if (str_eq(l.of.auth_state, STR("needed"))) { /* it has refused us, and nothing has changed since */
+		*out = (struct outside_answer){ .end = OUTSIDE_REFUSED,
+			.why = arena_printf(cx->arena,
+				"%.*s needs to be authorized by an admin first; nothing was sent",
+				STR_ARG(l.of.name)) };
+		return OK;
+	}
 	TRY(acquire(cx, u, &l.of, &o));
 	s = mcp_client_call(cx, o->client, where->remote, call->input, &how, out);
+	(void)note_need(cx, &l.of, o->client);
 	release(u, o);
 	TRY(s);
 	weigh(cx, where->source, how.reads, out);
@@ -378,9 +439,98 @@ upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out)
 	if (s == OK) {
 		note_changes(u, o);
 		s = mcp_client_list(cx, o->client, clock_mono_us() + LIMIT_UPSTREAM_LIST_US, out);
-		lane_leave(cx, of->id, s == OK);
+		lane_leave(cx, of->id, s == OK || note_need(cx, of, o->client));
 	}
 	release(u, o);
+	if (s == E_UNAUTHENTICATED) /* we at the server, not who asks us */
+		return fail(cx, E_UNAVAILABLE, "%.*s", STR_ARG(ctx_message(cx, s)));
+	return s;
+}
+
+/* --- OAuth --- */
+
+/* One question of an admin's to its authorization server: also where the server itself is switched off. */
+struct asking {
+	struct upstreams *u;
+	struct opened *o;
+	str lane;
+};
+
+/* In a lane of its own: who is slow holds up nobody else, and says nothing about the server. */
+static status
+begin_asking(struct ctx *cx, const struct upstream *of, struct asking *out)
+{
+	struct asking a = { .u = upstreams_of(cx),
+		.lane = arena_printf(cx->arena, "%.*s/oauth", STR_ARG(of->id)) };
+	struct upstream on = *of;
+	status s;
+
+	if (!a.u)
+		return fail(cx, E_UNAVAILABLE, "no other MCP servers can be reached here");
+	on.disabled = false;
+	TRY(acquire(cx, a.u, &on, &a.o));
+	if (!a.o->authorization) {
+		release(a.u, a.o);
+		return fail(cx, E_CONFLICT, "%.*s is %s; nobody authorizes it", STR_ARG(of->name),
+			str_eq(of->kind, STR("http")) ? "used with a credential that somebody has entered"
+						      : "a program");
+	}
+	s = lane_enter(cx, a.lane);
+	if (s != OK)
+		release(a.u, a.o);
+	TRY(s);
+	*out = a;
+	return OK;
+}
+
+static void
+end_asking(struct ctx *cx, struct asking *a)
+{
+	lane_leave(cx, a->lane, true);
+	release(a->u, a->o);
+}
+
+status
+upstreams_authorize(struct ctx *cx, const struct upstream *of, struct mcp_flow *out)
+{
+	struct mcp_oauth said = { 0 };
+	struct asking a;
+	status s;
+
+	TRY(authorization_read(cx, of->oauth, (str){ 0 }, &said));
+	if (said.machine)
+		return fail(cx, E_CONFLICT,
+			"%.*s is used as a machine (client_credentials); nobody authorizes it",
+			STR_ARG(of->name));
+	TRY(begin_asking(cx, of, &a));
+	s = mcp_client_authorize(cx, a.o->client, out);
+	end_asking(cx, &a);
+	return s;
+}
+
+status
+upstreams_authorized(struct ctx *cx, const struct upstream *of, str kept, str back)
+{
+	struct asking a;
+	status s;
+
+	TRY(begin_asking(cx, of, &a));
+	s = mcp_client_authorized(cx, a.o->client, kept, back);
+	end_asking(cx, &a);
+	return s;
+}
+
+status
+upstreams_revoke(struct ctx *cx, const struct upstream *of)
+{
+	struct asking a;
+	status s = begin_asking(cx, of, &a);
+
+	if (s == E_CONFLICT)
+		return OK; /* there is nothing to revoke */
+	TRY(s);
+	s = mcp_client_revoke(cx, a.o->client);
+	end_asking(cx, &a);
 	return s;
 }
 

@@ -13,6 +13,7 @@
 #include "core/outside/outside.h"
 #include "exec/upstream/upstream.h"
 
+struct mcp_flow;
 struct mcp_tools;
 struct upstreams;
 
@@ -32,6 +33,16 @@ enum upstream_programs upstreams_programs(const struct upstreams *u);
 
 /* An outside_call_fn: the provider of TOOL_MCP. arg is a struct upstreams. */
 status upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out);
+
+/*
+ * Outside of any transaction: OAuth at its authorization server, as mcp_client_authorize, mcp_client_authorized and
+ * mcp_client_revoke.
+ *
+ * E_CONFLICT  it is a program, or has a token that somebody typed in, or is a machine: nobody authorizes it; E_BUSY
+ */
+status upstreams_authorize(struct ctx *cx, const struct upstream *of, struct mcp_flow *out) MUST_USE;
+status upstreams_authorized(struct ctx *cx, const struct upstream *of, str kept, str back) MUST_USE;
+status upstreams_revoke(struct ctx *cx, const struct upstream *of) MUST_USE;
 
 /* Outside of any transaction, in its lane: its tools, as it lists them now. E_UNAVAILABLE, E_BUSY, E_TOO_LARGE */
 status upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out) MUST_USE;

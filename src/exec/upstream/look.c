@@ -5,6 +5,7 @@
 #include "core/audit/audit.h"
 #include "core/gate/toolset.h"
 #include "db/db.h"
+#include "exec/upstream/authorization.h"
 #include "exec/upstream/clients.h"
 #include "exec/upstream/pin.h"
 
@@ -134,6 +135,7 @@ look_store(struct ctx *cx, const struct upstream *of, const struct mcp_tools *to
 	for (size_t i = 0; i < l.count; i++)
 		if (!l.seen[i])
 			TRY(miss(cx, &l, &l.known[i]));
+	TRY(authorization_unneed(cx, &now));
 	TRY(upstream_looked(cx, &now,
 		tools->count > LIMIT_SOURCE_TOOLS ? STR("it has more tools than are looked at")
 						  : (str){ 0 }));

@@ -8,6 +8,7 @@
 #include "core/people/change.h"
 #include "db/db.h"
 #include "exec/safe.h"
+#include "exec/upstream/authorization.h"
 #include "exec/upstream/clients.h"
 #include "exec/upstream/pin.h"
 #include "http/client/guard.h"
@@ -33,6 +34,8 @@ static const struct field row[] = {
 	FIELD_BOOL(struct upstream, disabled),
 	FIELD_INT(struct upstream, looked_at),
 	FIELD_TEXT(struct upstream, problem),
+	FIELD_TEXT(struct upstream, oauth),
+	FIELD_TEXT(struct upstream, auth_state),
 	FIELD_END,
 };
 
@@ -74,11 +77,11 @@ upstream_looked(struct ctx *cx, const struct upstream *u, str problem)
 /* --- as it is shown --- */
 
 struct shown {
-	str id, name, kind, url, state, created_by, created_at, looked_at, problem, breaker;
-	struct json *networks, *program, *secrets;
+	str id, name, kind, url, state, created_by, created_at, looked_at, problem, breaker, authorization;
+	struct json *networks, *program, *secrets, *oauth;
 	int64_t version, failures, calls;
 };
-static const struct field shown[] = {
+const struct field upstream_shown[] = {
 	FIELD_TEXT(struct shown, id, .need = true, .doc = "Its id."),
 	FIELD_TEXT(struct shown, name, .need = true, .doc = "Its name: its tools are mcp__<name>__<tool>."),
 	FIELD_TEXT(struct shown, kind, .need = true, .doc = "http or stdio."),
@@ -91,6 +94,12 @@ static const struct field shown[] = {
 	FIELD_TEXT(struct shown, breaker, .need = true,
 		.doc = "closed: all is well; open: it has not answered for a while and is not asked; "
 		       "trying."),
+	FIELD_TEXT(struct shown, authorization, .need = true,
+		.doc = "none: it wants no OAuth, as far as we know; needed: nothing is sent before an admin "
+		       "has authorized us there (upstream_authorize); given."),
+	FIELD_JSON(struct shown, oauth,
+		.doc = "Who we are at its authorization server, where an admin has said it: {clientId, "
+		       "issuer, grant, scope}."),
 	FIELD_JSON(struct shown, networks, .need = true,
 		.doc = "Networks that are not public and that it may be in."),
 	FIELD_JSON(struct shown, program,
@@ -119,8 +128,8 @@ write_words(struct json_out *o, const char *key, str words, char between)
 	json_out_end(o);
 }
 
-static void
-write_upstream(struct ctx *cx, struct json_out *o, const struct upstream *u)
+void
+upstream_write(struct ctx *cx, struct json_out *o, const struct upstream *u)
 {
 	struct lane_state lane =
 		cx->lanes ? lane_look(cx, u->id) : (struct lane_state){ .breaker = "closed" };
@@ -138,6 +147,9 @@ write_upstream(struct ctx *cx, struct json_out *o, const struct upstream *u)
 	if (u->problem.len)
 		json_out_str(o, "problem", u->problem);
 	json_out_str(o, "breaker", str_of(lane.breaker));
+	json_out_str(o, "authorization", u->auth_state.len ? u->auth_state : STR("none"));
+	if (u->oauth.len)
+		json_out_raw(o, "oauth", u->oauth);
 	write_words(o, "networks", u->networks, ' ');
 	if (u->program.len)
 		json_out_raw(o, "program", u->program);
@@ -147,9 +159,8 @@ write_upstream(struct ctx *cx, struct json_out *o, const struct upstream *u)
 	json_out_int(o, "calls", lane.calls);
 }
 
-/* For the audit: what an admin said, and nothing of how it goes. */
-static status
-picture(struct ctx *cx, const struct upstream *u, struct json **out)
+status
+upstream_picture(struct ctx *cx, const struct upstream *u, struct json **out)
 {
 	struct json *o = json_new_object(cx->arena), *program;
 
@@ -159,6 +170,10 @@ picture(struct ctx *cx, const struct upstream *u, struct json **out)
 	change_text(cx->arena, o, "networks", u->networks);
 	change_text(cx->arena, o, "secrets", u->secret_names);
 	change_text(cx->arena, o, "state", u->disabled ? STR("disabled") : STR("active"));
+	if (u->oauth.len)
+		change_text(cx->arena, o, "oauth", u->oauth);
+	if (u->auth_state.len)
+		change_text(cx->arena, o, "authorization", u->auth_state);
 	if (u->program.len) {
 		TRY(json_parse(cx, u->program, &program));
 		json_add_member(o, STR("program"), program);
@@ -194,7 +209,7 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	json_out_array(out, "upstreams");
 	for (size_t i = 0; i < count; i++) {
 		json_out_object(out, NULL);
-		write_upstream(cx, out, &all[i]);
+		upstream_write(cx, out, &all[i]);
 		json_out_end(out);
 	}
 	json_out_end(out);
@@ -215,7 +230,7 @@ run_get(struct ctx *cx, const void *in, struct json_out *out)
 	struct upstream u;
 
 	TRY(upstream_get(cx, cx->caller->org_id, ((const struct id_in *)in)->id, &u));
-	write_upstream(cx, out, &u);
+	upstream_write(cx, out, &u);
 	return OK;
 }
 
@@ -224,7 +239,7 @@ run_get(struct ctx *cx, const void *in, struct json_out *out)
 static const char *const kinds[] = { "http", "stdio", NULL };
 struct create_in {
 	str name, kind, url, bearer;
-	struct json *headers, *networks, *program, *env;
+	struct json *headers, *networks, *program, *env, *oauth;
 };
 static const struct field create_in[] = {
 	FIELD_TEXT(struct create_in, name, .need = true, .min = 1, .max = NAME_MOST,
@@ -235,6 +250,10 @@ static const struct field create_in[] = {
 		.doc = "Of http: a token for it. Kept encrypted, never shown again."),
 	FIELD_JSON(struct create_in, headers,
 		.doc = "Of http: {name: value} sent with each request. Kept as the token is."),
+	FIELD_JSON(struct create_in, oauth,
+		.doc = "Of http, where it wants OAuth and we are registered there by hand: {clientId, "
+		       "clientSecret?, issuer (needed with a secret), grant?: authorization_code or "
+		       "client_credentials, scope?}. The secret is kept as the token is."),
 	FIELD_JSON(struct create_in, networks,
 		.doc = "Of http: networks that are not public and that it may be in, as 10.1.0.0/16."),
 	FIELD_JSON(struct create_in, program,
@@ -360,13 +379,15 @@ check_kind(struct ctx *cx, const struct create_in *i)
 		if (!str_starts(i->url, STR("https://")) && !str_starts(i->url, STR("http://")))
 			return invalid(
 				cx, "/url", "must be an address that begins with https:// (or http://)");
+		if (i->oauth && i->bearer.len)
+			return invalid(cx, "/oauth", "and a bearer token do not go together");
 		return i->program || i->env ? invalid(cx, "/program", "is of stdio only") : OK;
 	}
 	if (upstreams_programs(upstreams_of(cx)) == UPSTREAM_NO_PROGRAMS)
 		return fail(cx, E_FORBIDDEN,
 			"Forbidden: this server starts no programs (start it with --stdio-upstreams "
 			"sandboxed)");
-	if (i->url.len || i->bearer.len || i->headers || i->networks)
+	if (i->url.len || i->bearer.len || i->headers || i->networks || i->oauth)
 		return invalid(cx, "/url", "and credentials for it are of http only");
 	return i->program ? OK : invalid(cx, "/program", "is needed");
 }
@@ -397,12 +418,18 @@ keep_secrets(struct ctx *cx, const struct create_in *i, struct upstream *u)
 {
 	struct json *all = json_new_object(cx->arena);
 	struct buf names;
-	str text;
+	str text, secret = { 0 };
 
 	buf_init(&names, cx->arena, LIMIT_JSON_BYTES);
 	if (i->bearer.len) {
 		json_add_member(all, STR("bearer"), json_new_string(cx->arena, i->bearer));
 		buf_add(&names, STR("bearer"));
+	}
+	if (i->oauth)
+		TRY(authorization_check(cx, i->oauth, &u->oauth, &secret));
+	if (secret.len) {
+		json_add_member(all, STR("client_secret"), json_new_string(cx->arena, secret));
+		buf_add(&names, STR("oauth client secret"));
 	}
 	TRY(check_texts(cx, i->headers, "/headers", "header", &names));
 	TRY(check_texts(cx, i->env, "/env", "env", &names));
@@ -436,10 +463,10 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	u.version = 1;
 	TRY(db_run(cx, SQL_UPSTREAM_ADD, TEXT(u.org_id), TEXT(u.id), TEXT(u.name), TEXT(u.kind), TEXT(u.url),
 		TEXT(u.networks), TEXT(u.program), TEXT(u.secret_id), TEXT(u.secret_names),
-		TEXT(u.created_by), INT(u.created_at)));
-	TRY(picture(cx, &u, &after));
+		TEXT(u.created_by), INT(u.created_at), TEXT(u.oauth)));
+	TRY(upstream_picture(cx, &u, &after));
 	TRY(change_record(cx, AUDIT_RECORD_CREATED, "upstream", u.id, u.name, NULL, after));
-	write_upstream(cx, out, &u);
+	upstream_write(cx, out, &u);
 	return OK;
 }
 
@@ -464,12 +491,19 @@ run_patch(struct ctx *cx, const void *in, struct json_out *out)
 	struct upstream u;
 
 	TRY(upstream_lock(cx, cx->caller->org_id, i->id, &u));
-	TRY(picture(cx, &u, &before));
+	TRY(upstream_picture(cx, &u, &before));
 	TRY(db_run(cx, SQL_UPSTREAM_DISABLE, TEXT(u.org_id), TEXT(u.id), INT(i->disabled)));
 	TRY(upstream_get(cx, u.org_id, u.id, &u));
-	TRY(picture(cx, &u, &after));
+	TRY(upstream_picture(cx, &u, &after));
 	TRY(change_record(cx, AUDIT_RECORD_CHANGED, "upstream", u.id, u.name, before, after));
-	write_upstream(cx, out, &u);
+	upstream_write(cx, out, &u);
+	return OK;
+}
+
+static status
+prepare_delete(struct ctx *cx, void *in)
+{
+	authorization_revoke(cx, cx->caller->org_id, ((const struct id_in *)in)->id);
 	return OK;
 }
 
@@ -480,12 +514,13 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 	struct upstream u;
 
 	TRY(upstream_lock(cx, cx->caller->org_id, ((const struct id_in *)in)->id, &u));
-	TRY(picture(cx, &u, &before));
+	TRY(upstream_picture(cx, &u, &before));
 	TRY(toolset_drop(cx, u.org_id, u.id));
 	TRY(db_run(cx, SQL_UPSTREAM_DELETE, TEXT(u.org_id), TEXT(u.id)));
 	TRY(safe_drop(cx, u.org_id, u.secret_id));
+	TRY(authorization_drop(cx, &u));
 	TRY(change_record(cx, AUDIT_RECORD_DELETED, "upstream", u.id, u.name, before, NULL));
-	write_upstream(cx, out, &u); /* what it was */
+	upstream_write(cx, out, &u); /* what it was */
 	return OK;
 }
 
@@ -510,7 +545,7 @@ const struct op upstream_ops[] = {
 		.doc = "Shows another MCP server: where it is, what it is granted, whether it answers.",
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
-		.out = shown,
+		.out = upstream_shown,
 		.errors = OP_ERRORS(E_NOT_FOUND, E_UNAVAILABLE),
 		.run = run_get },
 	{ .name = "upstream_create",
@@ -523,7 +558,7 @@ const struct op upstream_ops[] = {
 		       "accepted it.",
 		.in = create_in,
 		.in_size = sizeof(struct create_in),
-		.out = shown,
+		.out = upstream_shown,
 		.success = 201,
 		.errors = OP_ERRORS(E_EXISTS, E_CONFLICT, E_TOO_LARGE, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
 		.run = run_create },
@@ -536,7 +571,7 @@ const struct op upstream_ops[] = {
 		.doc = "Switches another MCP server off, or on again.",
 		.in = patch_in,
 		.in_size = sizeof(struct patch_in),
-		.out = shown,
+		.out = upstream_shown,
 		.errors = OP_ERRORS(E_NOT_FOUND, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
 		.run = run_patch },
 	{ .name = "upstream_delete",
@@ -548,8 +583,9 @@ const struct op upstream_ops[] = {
 		.doc = "Forgets another MCP server, its tools and its credentials.",
 		.in = id_in,
 		.in_size = sizeof(struct id_in),
-		.out = shown,
+		.out = upstream_shown,
 		.errors = OP_ERRORS(E_NOT_FOUND, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
+		.prepare = prepare_delete,
 		.run = run_delete },
 	{ 0 },
 };

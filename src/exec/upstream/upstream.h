@@ -25,6 +25,8 @@ struct upstream {
 	bool disabled;
 	int64_t looked_at;
 	str problem;
+	str oauth;	/* what an admin said of it, JSON; empty: nothing */
+	str auth_state; /* "needed", "given"; empty: nobody wants one (authorization.h) */
 };
 
 /* Inside tx_run or db_read. E_NOT_FOUND */
@@ -36,6 +38,11 @@ status upstream_lock(struct ctx *cx, str org_id, str id, struct upstream *out) M
 status upstream_due(struct ctx *cx, int64_t before_us, struct upstream **out, size_t *out_count) MUST_USE;
 /* Writes down that they were asked for, and what was wrong. */
 status upstream_looked(struct ctx *cx, const struct upstream *u, str problem) MUST_USE;
+
+/* As operations show it; and for the audit: what an admin said, and nothing of how it goes. */
+extern const struct field upstream_shown[];
+void upstream_write(struct ctx *cx, struct json_out *o, const struct upstream *u);
+status upstream_picture(struct ctx *cx, const struct upstream *u, struct json **out) MUST_USE;
 
 /* How programs may be started; a setting. */
 enum upstream_programs { UPSTREAM_NO_PROGRAMS, UPSTREAM_SANDBOXED, UPSTREAM_UNCONFINED };

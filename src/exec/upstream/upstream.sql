@@ -2,32 +2,32 @@
 
 -- name: upstream_get
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem
+	disabled, looked_at, problem, oauth, auth_state
 FROM upstream WHERE org_id = $1 AND upstream_id = $2
 
 -- name: upstream_lock sqlite
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem
+	disabled, looked_at, problem, oauth, auth_state
 FROM upstream WHERE org_id = $1 AND upstream_id = $2
 -- name: upstream_lock postgres
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem
+	disabled, looked_at, problem, oauth, auth_state
 FROM upstream WHERE org_id = $1 AND upstream_id = $2 FOR UPDATE
 
 -- name: upstream_list
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem
+	disabled, looked_at, problem, oauth, auth_state
 FROM upstream WHERE org_id = $1 ORDER BY name
 
 -- name: upstream_due
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem
-FROM upstream WHERE disabled = 0 AND looked_at < $1 ORDER BY looked_at LIMIT 16
+	disabled, looked_at, problem, oauth, auth_state
+FROM upstream WHERE disabled = 0 AND auth_state <> 'needed' AND looked_at < $1 ORDER BY looked_at LIMIT 16
 
 -- name: upstream_add
 INSERT INTO upstream (org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version,
-	created_by, created_at, disabled, looked_at, problem)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, 0, 0, '')
+	created_by, created_at, disabled, looked_at, problem, oauth)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, $10, $11, 0, 0, '', $12)
 
 -- name: upstream_looked
 UPDATE upstream SET looked_at = $3, problem = $4 WHERE org_id = $1 AND upstream_id = $2

@@ -23,11 +23,10 @@
 #include "core/oauth/pkce.h"
 #include "core/oauth/redirect.h"
 #include "core/oauth/scope.h"
-#include "core/oidc/provider.h"
 #include "face/oauth/endpoints.h"
 #include "face/oauth/page.h"
 #include "face/oauth/site.h"
-#include "face/rest/credential.h"
+#include "http/client/form.h"
 #include "json/bind.h"
 
 struct ask {
@@ -168,27 +167,6 @@ error_back(const struct http_exchange *x, const struct ask *a, status s)
 
 /* --- the page --- */
 
-/* Only a session: nobody agrees with a token. */
-static struct credential *
-person(const struct http_exchange *x)
-{
-	struct credential *c = ARENA_NEW(x->cx->arena, struct credential);
-
-	*c = *credential_of(x);
-	c->bearer = (str){ 0 };
-	c->transport = "oauth";
-	return c;
-}
-
-/* From elsewhere a browser does not send our cookie, so that none has come says nothing yet. */
-static bool
-came_from_elsewhere(const struct http_exchange *x)
-{
-	str site = http_header(x, STR("Sec-Fetch-Site"));
-
-	return str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
-}
-
 static status
 nothing(struct ctx *cx, void *arg)
 {
@@ -259,9 +237,9 @@ oauth_authorize(struct http_exchange *x, void *arg)
 	struct ask a = { 0 };
 	status s;
 
-	x->cx->credential = person(x);
-	if (!x->cx->credential->session.len && came_from_elsewhere(x)) {
-		page_again(x);
+	x->cx->credential = site_person(x);
+	if (!x->cx->credential->session.len && site_from_elsewhere(x)) {
+		page_again(x, "/oauth/authorize");
 		return;
 	}
 	s = op_read(x->cx, nothing, NULL);
@@ -342,7 +320,7 @@ decide(struct http_exchange *x, const bool *nameless, struct ask *a, const struc
 void
 oauth_consent(struct http_exchange *x, void *arg)
 {
-	struct credential *c = person(x);
+	struct credential *c = site_person(x);
 	struct decision d = { 0 };
 	struct ask a = { 0 };
 	status s = site_params(x->cx, x->req.body, decision_params, &d);
@@ -414,11 +392,11 @@ oauth_sign_in(struct http_exchange *x, void *arg)
 	status s;
 
 	(void)arg;
-	x->cx->credential = person(x);
+	x->cx->credential = site_person(x);
 	s = sign_in(x);
 	add_headers(x);
 	if (s == OK)
-		page_again(x);
+		page_again(x, "/oauth/authorize");
 	else if (s == E_UNAUTHENTICATED || s == E_RATE_LIMITED || s == E_INVALID)
 		page_sign_in(x, status_info(s)->http, x->req.query, ctx_message(x->cx, s));
 	else

@@ -11,4 +11,7 @@ http_handler oauth_token, oauth_revoke, oauth_register;
 /* --- authorize.c: what people see --- */
 http_handler oauth_authorize, oauth_consent, oauth_sign_in;
 
+/* --- comeback.c: where people come back to from other servers; arg is not looked at --- */
+http_handler oauth_upstream;
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "core/oauth/document.h"
 #include "core/oauth/scope.h"
+#include "exec/upstream/authorization.h"
 #include "face/oauth/endpoints.h"
 #include "face/oauth/page.h"
 #include "face/oauth/site.h"
@@ -123,6 +124,7 @@ static const struct {
 	{ HTTP_GET_, "/oauth/authorize", oauth_authorize, NOTHING, false },
 	{ HTTP_POST_, "/oauth/authorize", oauth_consent, FORM, false },
 	{ HTTP_POST_, "/oauth/sign-in", oauth_sign_in, FORM, false },
+	{ HTTP_GET_, AUTHORIZATION_CALLBACK, oauth_upstream, NOTHING, false },
 };
 
 status

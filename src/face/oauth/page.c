@@ -6,7 +6,7 @@
 #include "core/oauth/redirect.h"
 #include "core/oauth/scope.h"
 #include "core/oidc/flow.h"
-#include "core/oidc/provider.h"
+#include "http/client/form.h"
 
 /* clang-format off */
 static const char css[] =
@@ -252,9 +252,9 @@ begin_going(struct http_exchange *x, const char *title, str where)
 }
 
 void
-page_again(struct http_exchange *x)
+page_again(struct http_exchange *x, const char *path)
 {
-	str where = arena_printf(x->cx->arena, "/oauth/authorize?%.*s", STR_ARG(x->req.query));
+	str where = arena_printf(x->cx->arena, "%s?%.*s", path, STR_ARG(x->req.query));
 	struct buf *b = begin_going(x, "Countersign", where);
 
 	add_between(b, "<p><a href=\"", where, "\">Go on</a></p>\n");
@@ -283,6 +283,18 @@ page_back(struct http_exchange *x, str where)
 }
 
 /* --- the end --- */
+
+void
+page_upstream(struct http_exchange *x, int http, const char *title, str said)
+{
+	struct buf *b = begin(x, http, title);
+
+	begin_main(b);
+	add_between(b, "<h1>", str_of(title), "</h1>\n");
+	add_between(b, "<p>", said, "</p>\n");
+	buf_add(b, STR("<p><a href=\"/\">Go on to Countersign</a></p>\n"));
+	end(b);
+}
 
 void
 page_problem(struct http_exchange *x, status s, str back)

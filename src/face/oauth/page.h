@@ -25,12 +25,15 @@ void page_consent(struct http_exchange *x, const struct page_consent *p);
 /* said: why they see it again, or empty. */
 void page_sign_in(struct http_exchange *x, int http, str query, str said);
 
-/* Goes to the request once more by itself: a browser that comes from elsewhere keeps our cookie back, and from our own
- * page it does not (SameSite=Strict). */
-void page_again(struct http_exchange *x);
+/* Goes to the request once more by itself, at path: a browser that comes from elsewhere keeps our cookie back, and from
+ * our own page it does not (SameSite=Strict). */
+void page_again(struct http_exchange *x, const char *path);
 
 /* Goes on to the client by itself: where is its redirect URI with what it hears. */
 void page_back(struct http_exchange *x, str where);
+
+/* How an authorization of ours at another server has ended: said is a sentence, or two. */
+void page_upstream(struct http_exchange *x, int http, const char *title, str said);
 
 /* back: where the client hears of it, for a link; or empty. */
 void page_problem(struct http_exchange *x, status s, str back);

@@ -2,6 +2,7 @@
 #include "face/oauth/site.h"
 
 #include "base/limits.h"
+#include "face/rest/credential.h"
 #include "json/out.h"
 
 /* --- our name --- */
@@ -48,6 +49,27 @@ str
 site_resource(struct arena *a, str base)
 {
 	return arena_printf(a, "%.*s/mcp", STR_ARG(base));
+}
+
+/* --- who is there --- */
+
+struct credential *
+site_person(const struct http_exchange *x)
+{
+	struct credential *c = ARENA_NEW(x->cx->arena, struct credential);
+
+	*c = *credential_of(x);
+	c->bearer = (str){ 0 };
+	c->transport = "oauth";
+	return c;
+}
+
+bool
+site_from_elsewhere(const struct http_exchange *x)
+{
+	str site = http_header(x, STR("Sec-Fetch-Site"));
+
+	return str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
 }
 
 /* --- forms --- */

@@ -3,6 +3,7 @@
 #ifndef FACE_OAUTH_SITE_H
 #define FACE_OAUTH_SITE_H
 
+#include "core/ident/caller.h"
 #include "http/http.h"
 
 /*
@@ -12,6 +13,12 @@
  */
 status site_base(struct http_exchange *x, const bool *nameless, str *out_base) MUST_USE;
 str site_resource(struct arena *a, str base);
+
+/* Who came, in the exchange's arena. Only a session: nobody agrees with a token. */
+struct credential *site_person(const struct http_exchange *x);
+
+/* From elsewhere a browser does not send our cookie, so that none has come says nothing yet. */
+bool site_from_elsewhere(const struct http_exchange *x);
 
 /* A parameter of a form: its name, and where its value goes in a struct. */
 struct site_param {

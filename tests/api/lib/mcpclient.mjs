@@ -35,8 +35,8 @@ export function client(t, target, { era, grant, options } = {}) {
 		ended,
 		log: () => Buffer.concat(log).toString(),
 		list: () => ask({ op: 'list' }),
-		listen: (more) => ask({ op: 'listen', ...more }),
-		authorize: (back) => ask({ op: 'authorize', ...(back === undefined ? {} : { back }) }),
+		changes: async () => (await ask({ op: 'changes' })).changes,
+		authorize: (kept, back) => ask({ op: 'authorize', ...(back === undefined ? {} : { kept, back }) }),
 		calls: async (tool, more) => (await ask({ op: 'call', tool, ...more })).calls,
 		call: async (tool, input, more) => (await ask({ op: 'call', tool, input: input ?? {}, ...more })).calls[0],
 	};

@@ -234,7 +234,7 @@ options_name_one_server(void **state)
 		E_INVALID);
 	assert_status(
 		mcp_client_new(&u.cx, &(struct mcp_options){ .url = STR("https://x.example") }, &c), OK);
-	assert_status(mcp_client_authorized(&u.cx, c, STR("code=x")), E_UNAVAILABLE);
+	assert_status(mcp_client_authorized(&u.cx, c, STR("{}"), STR("code=x")), E_UNAVAILABLE);
 	mcp_client_free(c);
 	mcp_client_free(NULL);
 }

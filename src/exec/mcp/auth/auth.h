@@ -3,12 +3,12 @@
  * auth: tokens for a server that wants them (OAuth 2.1 as MCP profiles it: RFC 9728, 8414, 7591, 7636, 8707, 9207).
  *
  *	401 --> challenge --> issuer --> identity --> flow --> [somebody agrees] --> grant --> the request goes again
- *	                                                                         `--refresh--'
+ *	                                         `--> [a machine: nobody is asked] --'  `--refresh--'
  *
  * Everything that the server and its authorization server say is checked as if a stranger had sent it. What we know is
- * kept by the store of the options, as JSON: `client` (who we are at an issuer), `flow` (somebody is on the way),
- * `tokens`. What belongs to one issuer is never shown to another. No message holds a token, a code or a secret.
- * Private to exec/mcp.
+ * kept by the store of the options, as JSON: `client` (who we are at an issuer), `tokens`. What belongs to one issuer is
+ * never shown to another. No message holds a token, a code or a secret. A token that is refused is renewed once; where
+ * that does not help somebody has to authorize us again. Private to exec/mcp.
  */
 #ifndef EXEC_MCP_AUTH_AUTH_H
 #define EXEC_MCP_AUTH_AUTH_H
@@ -41,6 +41,7 @@ struct issuer {
 	str name; /* the issuer's identifier */
 	str authorization_endpoint, token_endpoint;
 	str registration_endpoint;  /* may be empty */
+	str revocation_endpoint;    /* the same */
 	str resource;		    /* what the token is for */
 	str scopes;		    /* that the server knows; may be empty */
 	const struct json *methods; /* of authentication at the token endpoint; NULL: it does not say */
@@ -75,6 +76,7 @@ identity_find(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, struct
 
 struct grant {
 	str issuer, resource, token_endpoint;
+	str revocation_endpoint; /* may be empty */
 	struct identity identity;
 	str access, refresh, scope; /* the last two may be empty */
 	int64_t until_us;	    /* clock_now_us; 0: it does not say */
@@ -85,18 +87,23 @@ status grant_load(struct ctx *cx, struct mcp_auth *a, bool again, struct grant *
 /* NULL: nothing any more. */
 status grant_save(struct ctx *cx, struct mcp_auth *a, const struct grant *g) MUST_USE;
 
-/* Tokens for a code, and for a refresh token; g names where. E_UNAUTHENTICATED  it is not taken. E_UNAVAILABLE */
+/*
+ * Tokens for a code, for a refresh token, and for a machine's own word; g names where. E_UNAUTHENTICATED  it is not
+ * taken. E_UNAVAILABLE
+ */
 status grant_exchange(struct ctx *cx, struct mcp_auth *a, struct grant *g, str code, str verifier) MUST_USE;
 status grant_renew(struct ctx *cx, struct mcp_auth *a, struct grant *g) MUST_USE;
+status grant_machine(struct ctx *cx, struct mcp_auth *a, struct grant *g) MUST_USE;
+/* The end of them. */
+status grant_tell_end(struct ctx *cx, struct mcp_auth *a, const struct grant *g) MUST_USE;
 
 /* --- flow.c: somebody agrees --- */
 
-/* The address to open; what comes back is checked against what is kept from here. */
-status
-flow_begin(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, str scope, str *out_url) MUST_USE;
+status flow_begin(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, str scope, struct mcp_flow *out)
+	MUST_USE;
 
 /* Ends it with tokens that are kept. */
-status flow_end(struct ctx *cx, struct mcp_auth *a, str back) MUST_USE;
+status flow_end(struct ctx *cx, struct mcp_auth *a, str kept, str back) MUST_USE;
 
 /* --- auth.c --- */
 
@@ -104,5 +111,7 @@ str auth_random(struct arena *a); /* 256 bits, base64url */
 status auth_load(struct ctx *cx, struct mcp_auth *a, const char *what, struct json **out_doc)
 	MUST_USE; /* NULL: none */
 status auth_save(struct ctx *cx, struct mcp_auth *a, const char *what, const struct buf *text) MUST_USE;
+/* Saves tokens in a turn of its own. */
+status auth_save_in_turn(struct ctx *cx, struct mcp_auth *a, const struct grant *g) MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/hash/sha256.h"
 #include "core/oidc/jwt.h"
-#include "core/oidc/provider.h"
+#include "http/client/form.h"
 #include "json/out.h"
 
 /* --- there --- */
@@ -21,11 +21,13 @@ challenge_of(struct ctx *cx, str verifier)
 
 struct start {
 	str state, verifier, scope;
+	int64_t until_us;
 	struct identity who;
 };
 
+/* All that the way back needs, for who keeps it meanwhile. */
 static status
-remember(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, const struct start *s)
+write_down(struct ctx *cx, const struct issuer *i, const struct start *s, str *out_kept)
 {
 	struct json_out o;
 	struct buf b;
@@ -40,12 +42,13 @@ remember(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, const struc
 	json_out_bool(&o, "says_issuer", i->says_issuer);
 	json_out_str(&o, "resource", i->resource);
 	json_out_str(&o, "token_endpoint", i->token_endpoint);
+	json_out_str(&o, "revocation_endpoint", i->revocation_endpoint);
 	json_out_str(&o, "client_id", s->who.client_id);
 	json_out_str(&o, "client_secret", s->who.client_secret);
 	json_out_str(&o, "method", s->who.method);
-	json_out_int(&o, "until_us", clock_now_us() + LIMIT_OIDC_FLOW_US);
+	json_out_int(&o, "until_us", s->until_us);
 	json_out_end(&o);
-	return auth_save(cx, a, "flow", &b);
+	return buf_finish(&b, out_kept);
 }
 
 static status
@@ -76,17 +79,21 @@ address(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, const struct
 }
 
 status
-flow_begin(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, str scope, str *out_url)
+flow_begin(struct ctx *cx, struct mcp_auth *a, const struct issuer *i, str scope, struct mcp_flow *out)
 {
-	struct start s = {
-		.state = auth_random(cx->arena), .verifier = auth_random(cx->arena), .scope = scope
-	};
+	struct start s = { .state = auth_random(cx->arena),
+		.verifier = auth_random(cx->arena),
+		.scope = scope,
+		.until_us = clock_now_us() + LIMIT_OIDC_FLOW_US };
+	struct mcp_flow f = { .state = s.state, .until_us = s.until_us };
 
 	if (scope.len && i->gives_offline)
 		s.scope = scope_union(cx->arena, scope, STR("offline_access"));
 	TRY(identity_find(cx, a, i, &s.who));
-	TRY(remember(cx, a, i, &s));
-	return address(cx, a, i, &s, out_url);
+	TRY(write_down(cx, i, &s, &f.kept));
+	TRY(address(cx, a, i, &s, &f.url));
+	*out = f;
+	return OK;
 }
 
 /* --- and back --- */
@@ -166,11 +173,11 @@ check_issuer(struct ctx *cx, const struct json *flow, str said)
 static status
 check_back(struct ctx *cx, const struct json *flow, str query, str *out_code)
 {
-	const struct json *until = flow ? json_get(flow, STR("until_us")) : NULL;
+	const struct json *until = json_get(flow, STR("until_us"));
 	int64_t until_us = 0;
 	str state;
 
-	if (!flow || !until || !json_to_int(until, &until_us) || until_us < clock_now_us())
+	if (!until || !json_to_int(until, &until_us) || until_us < clock_now_us())
 		return fail(cx, E_UNAUTHENTICATED,
 			"nobody was sent to the authorization server, or too long ago; begin again");
 	state = mcp_text(flow, "state");
@@ -183,24 +190,29 @@ check_back(struct ctx *cx, const struct json *flow, str query, str *out_code)
 	return OK;
 }
 
+str
+mcp_flow_state(struct ctx *cx, str back)
+{
+	return parameter(cx, query_of(back), "state");
+}
+
 status
-flow_end(struct ctx *cx, struct mcp_auth *a, str back)
+flow_end(struct ctx *cx, struct mcp_auth *a, str kept, str back)
 {
 	struct json *flow;
 	struct grant g;
-	struct buf nothing;
 	str code;
 
-	TRY(auth_load(cx, a, "flow", &flow));
+	if (json_parse(cx, kept, &flow) != OK)
+		return fail(cx, E_INTERNAL, "what was kept of an authorization cannot be read");
 	TRY(check_back(cx, flow, query_of(back), &code));
-	buf_init(&nothing, cx->arena, 1);
-	TRY(auth_save(cx, a, "flow", &nothing)); /* it comes back once */
 	g = (struct grant){ .issuer = mcp_text(flow, "issuer"),
 		.resource = mcp_text(flow, "resource"),
 		.token_endpoint = mcp_text(flow, "token_endpoint"),
+		.revocation_endpoint = mcp_text(flow, "revocation_endpoint"),
 		.identity = { mcp_text(flow, "client_id"), mcp_text(flow, "client_secret"),
 			mcp_text(flow, "method") },
 		.scope = mcp_text(flow, "scope") };
 	TRY(grant_exchange(cx, a, &g, code, mcp_text(flow, "verifier")));
-	return grant_save(cx, a, &g);
+	return auth_save_in_turn(cx, a, &g);
 }

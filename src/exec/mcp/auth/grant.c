@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "core/oidc/provider.h"
+#include "http/client/form.h"
 #include "json/out.h"
 
 #include <sodium.h>
@@ -29,6 +29,7 @@ read_grant(const struct json *doc)
 	return (struct grant){ .issuer = mcp_text(doc, "issuer"),
 		.resource = mcp_text(doc, "resource"),
 		.token_endpoint = mcp_text(doc, "token_endpoint"),
+		.revocation_endpoint = mcp_text(doc, "revocation_endpoint"),
 		.identity = { mcp_text(doc, "client_id"), mcp_text(doc, "client_secret"),
 			mcp_text(doc, "method") },
 		.access = mcp_text(doc, "access_token"),
@@ -98,6 +99,7 @@ grant_save(struct ctx *cx, struct mcp_auth *a, const struct grant *g)
 		json_out_str(&o, "issuer", g->issuer);
 		json_out_str(&o, "resource", g->resource);
 		json_out_str(&o, "token_endpoint", g->token_endpoint);
+		json_out_str(&o, "revocation_endpoint", g->revocation_endpoint);
 		json_out_str(&o, "client_id", g->identity.client_id);
 		json_out_str(&o, "client_secret", g->identity.client_secret);
 		json_out_str(&o, "method", g->identity.method);
@@ -109,28 +111,24 @@ grant_save(struct ctx *cx, struct mcp_auth *a, const struct grant *g)
 	}
 	TRY(auth_save(cx, a, "tokens", &b));
 	keep(a, buf_str(&b));
+	if (g)
+		atomic_store(&a->c->unauthorized, false);
 	return OK;
 }
 
 /* --- the token endpoint --- */
 
-/* "id:secret", both escaped before (RFC 6749, 2.3.1), in base64. */
-static str
-basic(struct ctx *cx, const struct identity *who)
+/* Words by which it says that who we are, or what we have, is not good enough; others are its own trouble. */
+static bool
+is_refusal(const struct http_client_answer *answer, str error)
 {
-	struct buf pair;
-	size_t room;
-	char *text;
+	static const char *const words[] = { "invalid_grant", "invalid_client", "unauthorized_client",
+		"invalid_scope", "invalid_target", NULL };
 
-	buf_init(&pair, cx->arena, LIMIT_CLIENT_CREDENTIAL);
-	form_escape(&pair, who->client_id);
-	buf_add_char(&pair, ':');
-	form_escape(&pair, who->client_secret);
-	room = sodium_base64_ENCODED_LEN(pair.len, sodium_base64_VARIANT_ORIGINAL);
-	text = arena_alloc(cx->arena, room);
-	(void)sodium_bin2base64(
-		text, room, (const unsigned char *)pair.ptr, pair.len, sodium_base64_VARIANT_ORIGINAL);
-	return str_of(text);
+	for (size_t i = 0; (answer->status == 400 || answer->status == 401) && words[i]; i++)
+		if (str_eq(error, str_of(words[i])))
+			return true;
+	return false;
 }
 
 static status
@@ -141,9 +139,9 @@ read_tokens(struct ctx *cx, const struct http_client_answer *answer, struct gran
 
 	if (json_parse(cx, answer->body, &doc) != OK)
 		doc = NULL;
-	if (answer->status == 400 && str_eq(mcp_text(doc, "error"), STR("invalid_grant")))
-		return fail(cx, E_UNAUTHENTICATED,
-			"the authorization server does not take it any more; begin again");
+	if (is_refusal(answer, mcp_text(doc, "error")))
+		return fail(cx, E_UNAUTHENTICATED, "the authorization server refuses it (%.*s); begin again",
+			STR_ARG(mcp_text(doc, "error")));
 	if (answer->status != 200 || !mcp_text(doc, "access_token").len)
 		return fail(cx, E_UNAVAILABLE, "the authorization server gives no token: HTTP %d",
 			answer->status);
@@ -161,23 +159,32 @@ read_tokens(struct ctx *cx, const struct http_client_answer *answer, struct gran
 	return OK;
 }
 
+/* A form to one of its addresses, with who we are. */
 static status
-post(struct ctx *cx, struct mcp_auth *a, struct grant *g, struct buf *form)
+send_form(struct ctx *cx, struct mcp_auth *a, const struct grant *g, str url, struct buf *form,
+	struct http_client_answer *out)
 {
 	struct http_client_request r = {
-		.method = "POST", .url = g->token_endpoint, .type = "application/x-www-form-urlencoded"
+		.method = "POST", .url = url, .type = "application/x-www-form-urlencoded"
 	};
-	struct http_client_answer answer;
 
-	form_add(form, "resource", g->resource);
 	if (str_eq(g->identity.method, STR("client_secret_basic")))
-		r.basic = basic(cx, &g->identity);
+		r.basic = form_basic(cx->arena, g->identity.client_id, g->identity.client_secret);
 	else
 		form_add(form, "client_id", g->identity.client_id);
 	if (str_eq(g->identity.method, STR("client_secret_post")))
 		form_add(form, "client_secret", g->identity.client_secret);
 	TRY(buf_finish(form, &r.body));
-	TRY(auth_ask(cx, a->c, &r, &answer));
+	return auth_ask(cx, a->c, &r, out);
+}
+
+static status
+post(struct ctx *cx, struct mcp_auth *a, struct grant *g, struct buf *form)
+{
+	struct http_client_answer answer;
+
+	form_add(form, "resource", g->resource);
+	TRY(send_form(cx, a, g, g->token_endpoint, form, &answer));
 	return read_tokens(cx, &answer, g);
 }
 
@@ -199,8 +206,36 @@ grant_renew(struct ctx *cx, struct mcp_auth *a, struct grant *g)
 {
 	struct buf form;
 
+	if (!g->refresh.len)
+		return grant_machine(cx, a, g);
 	buf_init(&form, cx->arena, LIMIT_OIDC_ANSWER);
 	form_add(&form, "grant_type", STR("refresh_token"));
 	form_add(&form, "refresh_token", g->refresh);
 	return post(cx, a, g, &form);
+}
+
+status
+grant_machine(struct ctx *cx, struct mcp_auth *a, struct grant *g)
+{
+	struct buf form;
+
+	buf_init(&form, cx->arena, LIMIT_OIDC_ANSWER);
+	form_add(&form, "grant_type", STR("client_credentials"));
+	if (g->scope.len)
+		form_add(&form, "scope", g->scope);
+	return post(cx, a, g, &form);
+}
+
+status
+grant_tell_end(struct ctx *cx, struct mcp_auth *a, const struct grant *g)
+{
+	struct http_client_answer answer;
+	struct buf form;
+
+	if (!g->revocation_endpoint.len || !g->access.len)
+		return OK;
+	buf_init(&form, cx->arena, LIMIT_OIDC_ANSWER);
+	form_add(&form, "token", g->refresh.len ? g->refresh : g->access);
+	form_add(&form, "token_type_hint", g->refresh.len ? STR("refresh_token") : STR("access_token"));
+	return send_form(cx, a, g, g->revocation_endpoint, &form, &answer);
 }

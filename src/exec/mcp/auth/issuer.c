@@ -176,8 +176,9 @@ read_resource(struct ctx *cx, struct mcp_client *c, const struct json *doc, stru
 
 /* --- the authorization server's --- */
 
+/* named: the server says itself that the issuer is one. */
 static status
-find_server(struct ctx *cx, struct mcp_client *c, str issuer, struct json **out_doc)
+find_server(struct ctx *cx, struct mcp_client *c, str issuer, bool named, struct json **out_doc)
 {
 	str places[PLACES_MAX];
 	struct address a;
@@ -193,24 +194,38 @@ find_server(struct ctx *cx, struct mcp_client *c, str issuer, struct json **out_
 		places[n++] = arena_printf(cx->arena, "%.*s%.*s/.well-known/openid-configuration",
 			STR_ARG(a.origin), STR_ARG(a.path));
 	TRY(get_first(cx, c, places, n, out_doc));
+	if (!*out_doc && !named)
+		return fail(cx, E_UNAVAILABLE,
+			"the MCP server wants credentials, and does not say who gives them: it may need a "
+			"token that somebody enters");
 	if (!*out_doc)
 		return fail(cx, E_UNAVAILABLE, "the authorization server does not describe itself");
 	return OK;
 }
 
+static bool
+is_missing(const struct mcp_client *c, str url, bool needed)
+{
+	return url.len || needed ? !auth_address_ok(c, url) : false;
+}
+
 static status
 read_server(struct ctx *cx, struct mcp_client *c, const struct json *doc, struct issuer *out)
 {
+	bool people = !c->options.oauth->machine; /* who is no machine goes there and agrees */
+
 	if (!str_eq(mcp_text(doc, "issuer"), out->name))
 		return fail(cx, E_UNAVAILABLE, "the authorization server calls itself by another name");
 	out->authorization_endpoint = mcp_text(doc, "authorization_endpoint");
 	out->token_endpoint = mcp_text(doc, "token_endpoint");
 	out->registration_endpoint = mcp_text(doc, "registration_endpoint");
-	if (!auth_address_ok(c, out->authorization_endpoint) || !auth_address_ok(c, out->token_endpoint) ||
-		(out->registration_endpoint.len && !auth_address_ok(c, out->registration_endpoint)))
+	out->revocation_endpoint = mcp_text(doc, "revocation_endpoint");
+	if (is_missing(c, out->authorization_endpoint, people) || is_missing(c, out->token_endpoint, true) ||
+		is_missing(c, out->registration_endpoint, false) ||
+		is_missing(c, out->revocation_endpoint, false))
 		return fail(cx, E_UNAVAILABLE,
 			"an address of the authorization server is missing or is not https://");
-	if (!lists(doc, "code_challenge_methods_supported", "S256"))
+	if (people && !lists(doc, "code_challenge_methods_supported", "S256"))
 		return fail(cx, E_UNAVAILABLE, "the authorization server does not know PKCE with S256");
 	out->methods = json_get(doc, STR("token_endpoint_auth_methods_supported"));
 	out->says_issuer = is_true(doc, "authorization_response_iss_parameter_supported");
@@ -222,12 +237,16 @@ read_server(struct ctx *cx, struct mcp_client *c, const struct json *doc, struct
 status
 issuer_find(struct ctx *cx, struct mcp_client *c, const struct challenge *ch, struct issuer *out)
 {
+	str only = c->options.oauth->issuer;
 	struct issuer found = { 0 };
 	struct json *doc;
 
 	TRY(find_resource(cx, c, ch, &doc));
 	TRY(read_resource(cx, c, doc, &found));
-	TRY(find_server(cx, c, found.name, &doc));
+	if (only.len && !str_eq(found.name, only))
+		return fail(cx, E_UNAVAILABLE,
+			"the MCP server names another authorization server than the one that knows us");
+	TRY(find_server(cx, c, found.name, doc != NULL, &doc));
 	TRY(read_server(cx, c, doc, &found));
 	*out = found;
 	return OK;
