@@ -27,7 +27,9 @@ struct mcp;
 struct ofrep;
 struct oauth;
 struct oidc;
+struct behind;
 struct known;
+struct leases;
 struct recall;
 struct registry;
 struct reservoir;
@@ -62,6 +64,8 @@ struct app {
 	struct outside outside;	     /* who does what is not ours to do */
 	struct upstreams *upstreams; /* other MCP servers */
 	struct courier *courier;     /* tells others what has happened */
+	struct leases *leases;	     /* calls of budgets */
+	struct behind *behind;	     /* rows of reads */
 	struct lanes *lanes;	     /* the ways to other systems */
 	struct recall *recall;	     /* who asked a moment ago */
 	struct live *live;	     /* compiled rulesets */

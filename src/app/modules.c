@@ -7,6 +7,7 @@
 #include "core/document.h"
 #include "core/gate/budget.h"
 #include "core/gate/gate.h"
+#include "core/gate/quick/lease.h"
 #include "core/oauth/register.h"
 #include "core/oidc/account.h"
 #include "core/oidc/oidc.h"
@@ -89,5 +90,6 @@ status (*const app_sweeps[])(struct ctx *cx) = {
 	register_sweep,
 	callback_sweep,
 	courier_sweep,
+	lease_sweep,
 	NULL,
 };

@@ -26,6 +26,8 @@
 #include "core/oidc/oidc.h"
 #include "core/oidc/provider.h"
 #include "core/gate/toolset.h"
+#include "core/gate/quick/behind.h"
+#include "core/gate/quick/lease.h"
 #include "core/proposal/sweeper.h"
 #include "core/audit/seal.h"
 #include "core/people/setup.h"
@@ -413,6 +415,10 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.feed = app->feed;
 	app->known = known_new();
 	app->base.known = app->known;
+	app->leases = leases_new();
+	app->base.leases = app->leases;
+	app->behind = behind_start(&(struct behind_options){ .db = app->db, .events = app->events });
+	app->base.behind = app->behind;
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
 	start_upstreams(app);
@@ -430,6 +436,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 		.tools = app->tools,
 		.toolsets = app->toolsets,
 		.events = app->events,
+		.leases = app->leases,
 		.also = app_sweeps });
 	upstreams_start(app->upstreams);
 	mcp_start(app->mcp);
@@ -463,6 +470,8 @@ serve_on(struct ctx *cx)
 	live_free(app->live);
 	recall_free(app->recall);
 	known_free(app->known);
+	behind_stop(app->behind); /* after the last request: its row is written, too */
+	leases_free(app->leases);
 	upstreams_free(app->upstreams);
 	lanes_free(app->lanes);
 	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */

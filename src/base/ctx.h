@@ -19,11 +19,14 @@ struct db;
 struct event_hub;
 struct feed;
 struct keys;
+struct behind;
 struct lanes;
+struct leases;
 struct live;
 struct oauth;
 struct oidc;
 struct outside;
+struct purse;
 struct known;
 struct later;
 struct recall;
@@ -77,9 +80,12 @@ struct ctx {
 	struct feed *feed;		     /* who feeds event streams (face/rest) */
 	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
 	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
-	struct known *known;	       /* callers whose rights have not changed (core/known); NULL: none */
-	struct recall *recall;	       /* callers of a moment ago (core/ident); NULL: none */
-	struct live *live;	       /* compiled rulesets (domain/flag); NULL: none */
+	struct known *known;   /* callers whose rights have not changed (core/known); NULL: none */
+	struct leases *leases; /* calls of budgets to be had without asking (core/gate); NULL: none */
+	struct behind *behind; /* who writes rows of reads a moment later (core/gate); NULL: nobody */
+	struct purse *purse;   /* what this request's one call was paid with (core/gate); NULL: each pays */
+	struct recall *recall; /* callers of a moment ago (core/ident); NULL: none */
+	struct live *live;     /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;   /* samples of contexts (domain/flag); NULL: none */
 	const struct outside *outside; /* who does what is not ours to do (core/outside); NULL: nobody */
 	struct lanes *lanes;	       /* the ways to other systems (core/outside); NULL: none */

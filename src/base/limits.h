@@ -141,8 +141,15 @@
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
 #define LIMIT_KNOWN_CALLER                                                                                   \
 	((size_t)16 << 10) /* bytes of one that is remembered, of 4096; a larger one is read each time */
-#define LIMIT_RECALL_US	  INT64_C(1000000) /* how long an evaluation trusts who a token was */
-#define LIMIT_PERSON_RATE 600		   /* calls a minute of a person with a session */
+#define LIMIT_RECALL_US	     INT64_C(1000000) /* how long an evaluation trusts who a token was */
+#define LIMIT_LEASE_US	     INT64_C(1000000) /* how long calls of a budget are held by one server */
+#define LIMIT_BEHIND	     4096u /* rows of reads that wait to be written: at most half a second of a busy server */
+#define LIMIT_BEHIND_BYTES   ((size_t)LIMIT_BEHIND * 4 * KIB) /* ... their text, and that of their events */
+#define LIMIT_BEHIND_PIECE   128u	     /* ... in one transaction: the writer is not held for long */
+#define LIMIT_BEHIND_REST_US INT64_C(200000) /* ... before the database is tried again */
+#define LIMIT_BEHIND_US                                                                                      \
+	INT64_C(20000)	      /* ... and so long after the first of them; 50 ms is what DESIGN allows */
+#define LIMIT_PERSON_RATE 600 /* calls a minute of a person with a session */
 
 #define LIMIT_SIGNIN_TRIES 10		      /* from one address for one person, in ... */
 #define LIMIT_SIGNIN_US	   INT64_C(900000000) /* ... 15 minutes; then 429 */

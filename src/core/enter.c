@@ -2,6 +2,7 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
+#include "core/gate/budget.h"
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
@@ -123,17 +124,24 @@ authorize(struct ctx *cx, struct entry *e)
 	return OK;
 }
 
-static status /* inside the transaction; may run more than once */
-enter(struct ctx *cx, void *arg)
+/* An attempt that was undone has left nothing. */
+static void
+begin_again(struct ctx *cx, struct entry *e)
 {
-	struct entry *e = arg;
-
 	*e->out = e->before;
 	*e->out->buf = e->text;
 	cx->caller = NULL;
 	cx->later = NULL;
 	cx->header_count = 0;
 	cx->rights_held = false;
+}
+
+static status /* inside the transaction; may run more than once */
+enter(struct ctx *cx, void *arg)
+{
+	struct entry *e = arg;
+
+	begin_again(cx, e);
 	if (!is_public(e->op))
 		TRY(authorize(cx, e));
 	return e->op->run(cx, e->in, e->out);
@@ -236,6 +244,30 @@ write(struct ctx *cx, struct entry *e)
 	return tx_run(cx, enter, e); /* with the lock it asked for */
 }
 
+/* --- what needs no transaction after all --- */
+
+static status
+glance(struct ctx *cx, void *arg)
+{
+	struct entry *e = arg;
+
+	begin_again(cx, e);
+	TRY(ask(cx, e));
+	return e->op->glance(cx, e->in, e->out);
+}
+
+/* False: the transaction shall run. */
+static bool
+glanced(struct ctx *cx, struct entry *e)
+{
+	if (!e->op->glance || !e->op->wants_glance(cx, e->in))
+		return false;
+	if (db_read(cx, glance, e) == OK)
+		return true;
+	ctx_clear(cx);
+	return false;
+}
+
 static status /* everything before the answer is complete */
 run(struct ctx *cx, struct entry *e, void *in)
 {
@@ -244,6 +276,8 @@ run(struct ctx *cx, struct entry *e, void *in)
 	if (op->tx == OP_TX_NONE)
 		return is_public(op) ? op->run(cx, in, e->out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
+	if (glanced(cx, e))
+		return OK;
 	bool prepares = op->prepare && (!op->wants_prepare || op->wants_prepare(cx, in));
 
 	if (prepares || op->tx == OP_TX_OWN)
@@ -280,15 +314,20 @@ status
 op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 {
 	struct entry e = { .op = op, .in = in, .out = out, .before = *out, .text = *out->buf };
+	struct purse purse = { 0 };
 	status s, after = OK;
 
 	cx->rights_wanted = false;
 	cx->later = NULL;
+	cx->purse = &purse;
 	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
 	if (s == OK)
 		after = go_on(cx, &e);
 	cx->caller = NULL; /* it lives here */
-	return s == OK ? after : op_refused(cx, op, in, s);
+	if (s != OK)
+		after = op_refused(cx, op, in, s);
+	cx->purse = NULL;
+	return after;
 }

@@ -82,6 +82,13 @@ struct op {
 	 * answer. May be NULL.
 	 */
 	status (*peek)(struct ctx *cx, const void *in, struct json_out *out);
+	/*
+	 * Of one that writes: on a worker, in one consistent read with cx->caller, before all else. OK: it wrote the
+	 * answer, or set cx->later; anything else: nothing was done, and it runs in its transaction as if this had not
+	 * been. May be NULL. The first asks whether it is worth it: memory only, nobody identified.
+	 */
+	bool (*wants_glance)(struct ctx *cx, const void *in);
+	status (*glance)(struct ctx *cx, const void *in, struct json_out *out);
 	/* Reads *in, writes the members of the answer into the object that is open. */
 	status (*run)(struct ctx *cx, const void *in, struct json_out *out);
 };

@@ -126,6 +126,7 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 	}
 	tx->connection = connection;
 	tx->now_us = 0;
+	tx->began_us = clock_mono_us();
 	tx->now_sent = false;
 	tx->doomed = OK;
 	tx->hook_count = 0;
@@ -300,7 +301,15 @@ tx_waited(struct ctx *cx)
 {
 	CHECK(cx->tx != NULL);
 	cx->tx->now_us = 0;
+	cx->tx->began_us = clock_mono_us();
 	cx->tx->now_sent = false;
+}
+
+int64_t
+tx_began_us(const struct ctx *cx)
+{
+	CHECK(cx->tx != NULL);
+	return cx->tx->began_us;
 }
 
 status

@@ -161,6 +161,9 @@ void tx_waited(struct ctx *cx);
  */
 status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
 
+/* Inside tx_run: a moment of clock_mono_us before the one that tx_now_us gives. */
+int64_t tx_began_us(const struct ctx *cx);
+
 /* Inside tx_run or db_read: tx_now_us will be asked for soon, so the clock is read along with the next
  * statement.
  */

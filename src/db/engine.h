@@ -38,6 +38,7 @@ struct tx {
 	bool writes;	  /* from tx_run; false: from db_read */
 	void *connection; /* the engine's; set by tx_call */
 	int64_t now_us;	  /* tx_now_us, once it was asked; 0: not yet */
+	int64_t began_us; /* clock_mono_us before the clock was read */
 	bool now_sent;	  /* now_later was called, and nothing has been waited for since */
 
 	/*

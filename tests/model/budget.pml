@@ -4,12 +4,21 @@
  * holds two calls and the other one; a call goes into one that has room or is older than the window and moves it to its
  * own time, by one statement that skips slots another transaction holds. A transaction reads the clock once, and may be
  * slow after that; a crash or a refusal undoes it.
+ *
+ * A pod may fill a slot instead and date it LEASE later (quick/lease.c): until then it makes the calls that are left of
+ * it without asking, and gives back what it has not used, or dies with it.
  */
 #define CAP    3
 #define SLOTS  2
 #define ROOM(i) (2 - (i))
 #define WINDOW 2
-#define TICKS  7
+#if defined(BUG_LEASE_DATED_AT_ITS_BEGIN) /* the slot comes free while calls are still made of it */
+#define DATED  0
+#else
+#define DATED  LEASE
+#endif
+#define LEASE  1
+#define TICKS  5
 #define NONE   255
 
 byte now = 1;
@@ -44,12 +53,29 @@ inline take(i)
 	taken_at[i] = at /* the last call of a slot is what it waits for */
 }
 
+inline fill(i)
+{
+	slot = i;
+	held[i] = true;
+	before = taken_at[i];
+	used_before = used[i];
+	left = ROOM(i) - (OLD(i) -> 0 : used[i]) - 1; /* one of them is this call */
+	used[i] = ROOM(i);
+	taken_at[i] = at + DATED
+}
+
+#if defined(BUG_GIVES_BACK_WHAT_IS_NOT_ITS_OWN)
+#define STILL_OURS (used[slot] >= left)
+#else
+#define STILL_OURS (taken_at[slot] == at + DATED)
+#endif
+
 proctype Pod()
 {
-	byte at, slot, before, used_before;
+	byte at, slot, before, used_before, left;
 
 again:
-	atomic { at = 0; slot = NONE; before = 0; used_before = 0 };
+	atomic { at = 0; slot = NONE; before = 0; used_before = 0; left = 0 };
 	at = now + WINDOW;
 #if defined(BUG_BUDGET_BY_COUNTING)
 	before = calls[at] + calls[at - 1];
@@ -70,12 +96,24 @@ again:
 	if
 	:: atomic { FREE(0) -> take(0) }
 	:: atomic { FREE(1) -> take(1) }
+	:: atomic { FREE(0) -> fill(0) }
 	:: else -> goto again /* rate limited */
 	fi;
 	if
 	:: d_step { calls[at]++; checks(); held[slot] = false }		  /* COMMIT */
-	:: d_step { taken_at[slot] = before; used[slot] = used_before; held[slot] = false } /* refused later, or a crash */
+	:: d_step { taken_at[slot] = before; used[slot] = used_before; held[slot] = false; left = 0 } /* refused later, or a crash */
 	fi;
+	do
+	:: left == 0 -> break
+	:: d_step { left > 0 && now + WINDOW <= at + LEASE -> left--; calls[now + WINDOW]++; checks() }
+	:: atomic { left > 0 && !held[slot] ->
+		if
+		:: STILL_OURS -> used[slot] = used[slot] - left
+		:: else
+		fi;
+		left = 0 }
+	:: left > 0 -> left = 0 /* a crash */
+	od;
 	goto again
 #endif
 }

@@ -13,7 +13,10 @@
 #define TESTS_DATABASE_H
 
 #include <libpq-fe.h>
+#include <limits.h>
+#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -86,6 +89,34 @@ database_drop(struct database *d)
 	}
 	(void)snprintf(text, sizeof(text), "%s WITH (FORCE)", d->name);
 	database_command("DROP DATABASE IF EXISTS", text);
+}
+
+/* The first number that the statement gives, asked beside the program; 0: no row. */
+static inline int64_t
+database_number(const struct database *d, const char *sql)
+{
+	char path[PATH_MAX];
+	sqlite3 *handle;
+	sqlite3_stmt *s;
+	int64_t n;
+
+	if (d->postgres) {
+		PGconn *c = PQconnectdb(d->url);
+		PGresult *r = PQexec(c, sql);
+
+		CHECK(PQresultStatus(r) == PGRES_TUPLES_OK || PQresultStatus(r) == PGRES_COMMAND_OK);
+		n = PQntuples(r) ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
+		PQclear(r);
+		PQfinish(c);
+		return n;
+	}
+	(void)snprintf(path, sizeof(path), "%s/countersign.db", d->dir.path);
+	CHECK(sqlite3_open(path, &handle) == SQLITE_OK);
+	CHECK(sqlite3_prepare_v2(handle, sql, -1, &s, NULL) == SQLITE_OK);
+	n = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+	CHECK(sqlite3_finalize(s) == SQLITE_OK);
+	CHECK(sqlite3_close(handle) == SQLITE_OK);
+	return n;
 }
 
 static inline struct db_options

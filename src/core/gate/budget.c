@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include "base/limits.h"
+#include "core/gate/quick/lease.h"
 #include "db/db.h"
 
 #include <inttypes.h>
@@ -11,6 +13,7 @@
 
 #define WINDOW_US   BUDGET_WINDOW_US
 #define SLOTS	    INT64_C(128) /* of one principal, at most; above it a slot holds several calls */
+#define LEASE_LEAST 8		 /* calls of a slot: for fewer it is not worth to hold them */
 #define SLOTS_FIRST 4		 /* made at a principal's first call; each call reads them */
 
 struct number_row {
@@ -53,27 +56,100 @@ struct usage {
 	bool taken; /* a slot was free */
 };
 
+static status
+count(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
+{
+	struct usage u = { .oldest = now_us };
+	struct taken_row *rows;
+	size_t found;
+
+	TRY(db_all(cx, SQL_BUDGET_TAKEN, taken_row, sizeof(*rows), &rows, &found, TEXT(c->org_id),
+		TEXT(c->principal_id), INT(now_us - WINDOW_US)));
+	for (size_t i = 0; i < found; i++) {
+		u.count += rows[i].used;
+		if (rows[i].taken_at < u.oldest)
+			u.oldest = rows[i].taken_at;
+	}
+	*out = u;
+	return OK;
+}
+
 /* *out: with this call, where there was room for it. */
 static status
 take(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
 {
-	struct usage u = { .oldest = now_us };
-	struct taken_row *rows;
 	struct db_rows slot;
-	size_t count;
 
 	/* a slot above the cap (it was lowered) is not looked at */
 	TRY(db_ask(cx, SQL_BUDGET_TAKE, number_row, sizeof(struct number_row), &slot, TEXT(c->org_id),
 		TEXT(c->principal_id), INT(now_us), INT(now_us - WINDOW_US), INT(c->rate_per_minute),
 		INT(slots_of(c))));
-	TRY(db_all(cx, SQL_BUDGET_TAKEN, taken_row, sizeof(*rows), &rows, &count, TEXT(c->org_id),
-		TEXT(c->principal_id), INT(now_us - WINDOW_US)));
-	for (size_t i = 0; i < count; i++) {
-		u.count += rows[i].used;
-		if (rows[i].taken_at < u.oldest)
-			u.oldest = rows[i].taken_at;
-	}
-	u.taken = slot.count > 0;
+	TRY(count(cx, c, now_us, out));
+	out->taken = slot.count > 0;
+	return OK;
+}
+
+/* --- calls to be lent to this process --- */
+
+struct room_row {
+	int64_t slot, used;
+};
+static const struct field room_row[] = {
+	FIELD_INT(struct room_row, slot),
+	FIELD_INT(struct room_row, used),
+	FIELD_END,
+};
+
+/* How many calls a slot holds, as budget_take says it. */
+static int64_t
+share(const struct caller *c, int64_t slot)
+{
+	return (c->rate_per_minute - slot + slots_of(c) - 1) / slots_of(c);
+}
+
+struct lending {
+	struct leases *leases;
+	const struct credential *to;
+	struct lease lease;
+};
+
+static void
+lend(void *arg)
+{
+	const struct lending *l = arg;
+
+	lease_put(l->leases, l->to, &l->lease);
+}
+
+/* A slot is filled: one call of it is this one, the others are for those that follow. Nothing is done where the
+ * principal's other calls leave no room for all of them. */
+static status
+take_many(struct ctx *cx, const struct caller *c, int64_t now_us, struct usage *out)
+{
+	struct lending *l = ARENA_NEW(cx->arena, struct lending);
+	int64_t calls, until = now_us + LIMIT_LEASE_US;
+	struct room_row *room;
+	struct db_rows found;
+	struct usage u;
+
+	TRY(db_ask(cx, SQL_BUDGET_ROOM, room_row, sizeof(*room), &found, TEXT(c->org_id),
+		TEXT(c->principal_id), INT(now_us), INT(now_us - WINDOW_US), INT(c->rate_per_minute),
+		INT(slots_of(c))));
+	TRY(count(cx, c, now_us, &u));
+	room = found.rows;
+	calls = found.count ? share(c, room->slot) - room->used : 0;
+	if (calls < 2 || u.count + calls > c->rate_per_minute)
+		return OK;
+	TRY(db_later(cx, SQL_BUDGET_FILL, TEXT(c->org_id), TEXT(c->principal_id), INT(room->slot),
+		INT(room->used + calls), INT(until)));
+	u.count++;
+	u.taken = true;
+	*l = (struct lending){ cx->leases, cx->credential,
+		{ c->org_id, c->principal_id, room->slot, until, tx_began_us(cx) + LIMIT_LEASE_US, calls - 1,
+			{ .cap = c->rate_per_minute,
+				.left = c->rate_per_minute - u.count - (calls - 1),
+				.reset_us = u.oldest + WINDOW_US } } };
+	tx_after_commit(cx, lend, l);
 	*out = u;
 	return OK;
 }
@@ -90,11 +166,15 @@ status
 budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 {
 	struct budget b = { .cap = c->rate_per_minute };
-	struct usage used;
+	struct usage used = { 0 };
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
-	TRY(take(cx, c, now_us, &used));
+	if (cx->leases && c->via_token && share(c, SLOTS - 1) >= LEASE_LEAST &&
+		lease_wanted(cx->leases, cx->credential))
+		TRY(take_many(cx, c, now_us, &used));
+	if (!used.taken)
+		TRY(take(cx, c, now_us, &used));
 	if (!used.taken) {
 		TRY(make_slots(cx, c));
 		TRY(take(cx, c, now_us, &used));

@@ -24,7 +24,16 @@ struct budget {
 	int64_t reset_us; /* when the oldest taken slot comes free */
 };
 
-/* Inside tx_run. E_RATE_LIMITED  nothing free; *out still says when */
+/*
+ * Of one request (cx->purse): a call that was had of a lease (quick/lease.h) is spent, whatever becomes of the
+ * transaction, so it pays for all attempts and for the record of a refusal.
+ */
+struct purse {
+	bool paid;
+	struct budget budget;
+};
+
+/* Inside tx_run. Of a token that is busy, it may leave a lease. E_RATE_LIMITED  nothing free; *out still says when */
 status budget_take(struct ctx *cx, const struct caller *c, struct budget *out) MUST_USE;
 
 #endif

@@ -39,3 +39,20 @@ SELECT b.principal_id, p.name, p.kind, CAST(SUM(b.used) AS BIGINT), MIN(b.taken_
 FROM budget_slot b JOIN principal p ON p.org_id = b.org_id AND p.principal_id = b.principal_id
 WHERE b.org_id = $1 AND b.taken_at > $2
 GROUP BY b.principal_id, p.name, p.kind ORDER BY 4 DESC, 1 LIMIT 50
+
+-- name: budget_room sqlite
+-- The slot that budget_take would take, and how many calls are in it: to be filled at once, and lent (quick/lease.h).
+SELECT slot, CASE WHEN taken_at <= $4 THEN 0 ELSE used END FROM budget_slot WHERE org_id = $1 AND principal_id = $2 AND slot < $6
+	AND (taken_at <= $4 OR (taken_at <= $3 AND used < ($5 - slot + $6 - 1) / $6))
+ORDER BY taken_at DESC LIMIT 1
+-- name: budget_room postgres
+SELECT slot, CASE WHEN taken_at <= $4 THEN 0 ELSE used END FROM budget_slot WHERE org_id = $1 AND principal_id = $2 AND slot < $6
+	AND (taken_at <= $4 OR (taken_at <= $3 AND used < ($5 - slot + $6 - 1) / $6))
+ORDER BY taken_at DESC LIMIT 1 FOR UPDATE SKIP LOCKED
+
+-- name: budget_fill
+UPDATE budget_slot SET used = $4, taken_at = $5 WHERE org_id = $1 AND principal_id = $2 AND slot = $3
+
+-- name: budget_give_back
+-- Of a slot that is still as it was filled: it is full until a window after that, so nobody else has been in it.
+UPDATE budget_slot SET used = used - $5 WHERE org_id = $1 AND principal_id = $2 AND slot = $3 AND taken_at = $4

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/hash/sha256.h"
-#include "core/event.h"
+#include "core/gate/quick/behind.h"
+#include "core/gate/quick/lease.h"
 #include "core/id.h"
 #include "core/oauth/scope.h"
 #include "db/db.h"
@@ -75,23 +76,67 @@ number(struct ctx *cx, int64_t n)
 	return arena_int(cx->arena, n < 0 ? 0 : n);
 }
 
-status
-gate_spend(struct ctx *cx)
+/* What the answer says of it (TL-9). */
+static status
+say_left(struct ctx *cx, const struct budget *b, status s)
 {
-	struct budget b = { 0 };
 	int64_t now_us, wait_s;
-	status s = budget_take(cx, cx->caller, &b);
 
-	if (s != OK && s != E_RATE_LIMITED)
-		return s;
 	TRY(tx_now_us(cx, &now_us));
-	wait_s = (b.reset_us - now_us + SECOND_US - 1) / SECOND_US;
-	ctx_header(cx, "X-RateLimit-Limit", number(cx, b.cap));
-	ctx_header(cx, "X-RateLimit-Remaining", number(cx, b.left));
+	wait_s = (b->reset_us - now_us + SECOND_US - 1) / SECOND_US;
+	ctx_header(cx, "X-RateLimit-Limit", number(cx, b->cap));
+	ctx_header(cx, "X-RateLimit-Remaining", number(cx, b->left));
 	ctx_header(cx, "X-RateLimit-Reset", number(cx, wait_s));
 	if (s == E_RATE_LIMITED)
 		ctx_header(cx, "Retry-After", number(cx, wait_s > 0 ? wait_s : 1));
 	return s;
+}
+
+static bool
+has_purse(const struct ctx *cx)
+{
+	return cx->purse && cx->leases && cx->credential && cx->credential->bearer.len;
+}
+
+bool
+gate_ready(struct ctx *cx)
+{
+	return has_purse(cx) && lease_ready(cx->leases, cx->credential);
+}
+
+/* Of a lease, without the database; or it has been, in this request. */
+static bool
+is_paid(struct ctx *cx)
+{
+	struct purse *p = cx->purse;
+
+	if (!has_purse(cx))
+		return false;
+	if (!p->paid)
+		p->paid = lease_take(cx->leases, cx->credential, &p->budget);
+	return p->paid;
+}
+
+status
+gate_spend(struct ctx *cx)
+{
+	struct budget b = { 0 };
+	status s;
+
+	if (is_paid(cx))
+		return say_left(cx, &cx->purse->budget, OK);
+	s = budget_take(cx, cx->caller, &b);
+	return s == OK || s == E_RATE_LIMITED ? say_left(cx, &b, s) : s;
+}
+
+bool
+gate_pay(struct ctx *cx)
+{
+	if (!is_paid(cx))
+		return false;
+	if (say_left(cx, &cx->purse->budget, OK) != OK)
+		ctx_clear(cx); /* the headers are all that is missing */
+	return true;
 }
 
 /* Together: they are one round trip. */
@@ -102,6 +147,7 @@ spend_and_load(struct ctx *cx, struct permission_snapshot *out)
 
 	TRY(permission_ask(cx, cx->caller, &asked));
 	TRY(gate_spend(cx));
+	TRY(db_wait(cx)); /* a call of a lease has waited for nothing */
 	permission_remember(cx, &asked); /* nothing has been done yet */
 	return permission_take(cx, &asked, out);
 }
@@ -156,6 +202,18 @@ resolve(struct ctx *cx, const struct permission_snapshot *snapshot, str name, co
 }
 
 status
+gate_look(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
+{
+	struct permission_snapshot snapshot;
+
+	CHECK(cx->caller != NULL && cx->tools != NULL);
+	if (cx->caller->kind == PRINCIPAL_SERVICE)
+		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
+	TRY(permission_load(cx, cx->caller, &snapshot));
+	return resolve(cx, &snapshot, name, input, out);
+}
+
+status
 gate_enter(struct ctx *cx, str name, const struct json *input, struct gate_pass *out)
 {
 	struct permission_snapshot snapshot;
@@ -182,26 +240,58 @@ gate_keep_failed(struct ctx *cx, str tool, const struct json *input)
 	return gate_record(cx, &pass, "failed", (str){ 0 }, &id);
 }
 
+/* --- what a call leaves --- */
+
+struct event
+gate_row_event(struct arena *a, const struct gate_row *r)
+{
+	return (struct event){ .org_id = r->org_id,
+		.type = STR("tool.called"),
+		.id = r->id,
+		.data = arena_printf(a,
+			"{\"tool\":\"%.*s\",\"effect\":\"%s\",\"status\":\"%s\",\"transport\":\"%s\"}",
+			STR_ARG(r->tool), r->effect, r->state, r->transport) };
+}
+
+static struct gate_row
+row_of(struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us)
+{
+	return (struct gate_row){ .org_id = c->org_id,
+		.id = p->call_id.len ? p->call_id : id_at(cx->arena, now_us),
+		.principal_id = c->principal_id,
+		.token_id = c->token_id,
+		.tool = str_of(p->tool->name),
+		.args_hash = p->args_hash,
+		.transport = c->transport,
+		.effect = effect_name(p->tool->effect),
+		.state = state,
+		.called_at = now_us };
+}
+
 status
 gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str proposal_id, str *out_id)
 {
-	const struct caller *c = cx->caller;
+	struct event event;
+	struct gate_row r;
 	int64_t now_us;
-	str id;
 
 	TRY(tx_now_us(cx, &now_us));
-	id = p->call_id.len ? p->call_id : id_at(cx->arena, now_us);
-	TRY(db_later(cx, SQL_GATE_RECORD, TEXT(c->org_id), TEXT(id), TEXT(c->principal_id),
-		c->token_id.len ? TEXT(c->token_id) : NIL, TEXT(str_of(c->transport)),
-		TEXT(str_of(p->tool->name)), TEXT(str_of(effect_name(p->tool->effect))), TEXT(str_of(state)),
-		TEXT(p->args_hash), proposal_id.len ? TEXT(proposal_id) : NIL, INT(now_us)));
-	event_emit(cx,
-		&(struct event){ .org_id = c->org_id,
-			.type = STR("tool.called"),
-			.id = id,
-			.data = arena_printf(cx->arena,
-				"{\"tool\":\"%s\",\"effect\":\"%s\",\"status\":\"%s\",\"transport\":\"%s\"}",
-				p->tool->name, effect_name(p->tool->effect), state, c->transport) });
-	*out_id = id;
+	r = row_of(cx, cx->caller, p, state, now_us);
+	TRY(db_later(cx, SQL_GATE_RECORD, TEXT(r.org_id), TEXT(r.id), TEXT(r.principal_id),
+		r.token_id.len ? TEXT(r.token_id) : NIL, TEXT(str_of(r.transport)), TEXT(r.tool),
+		TEXT(str_of(r.effect)), TEXT(str_of(r.state)), TEXT(r.args_hash),
+		proposal_id.len ? TEXT(proposal_id) : NIL, INT(now_us)));
+	event = gate_row_event(cx->arena, &r);
+	event_emit(cx, &event);
+	*out_id = r.id;
 	return OK;
+}
+
+bool
+gate_record_behind(
+	struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us)
+{
+	struct gate_row row = row_of(cx, c, p, state, now_us);
+
+	return cx->behind && !p->tool->personal_data && !p->tool->phi && behind_add(cx->behind, &row);
 }

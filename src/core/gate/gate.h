@@ -10,6 +10,7 @@
 #ifndef CORE_GATE_GATE_H
 #define CORE_GATE_GATE_H
 
+#include "core/event.h"
 #include "core/gate/budget.h"
 #include "core/gate/permission.h"
 
@@ -34,6 +35,14 @@ struct gate_pass {
  * E_INVALID       feedback: the issues say what the input should be
  */
 status gate_enter(struct ctx *cx, str tool, const struct json *input, struct gate_pass *out) MUST_USE;
+
+/*
+ * The same in a db_read, where nothing is charged yet: a call that can be had without asking is taken by gate_pay, when
+ * nothing can go wrong any more. Anything but OK: a transaction shall say it, and charge it.
+ */
+status gate_look(struct ctx *cx, str tool, const struct json *input, struct gate_pass *out) MUST_USE;
+bool gate_pay(struct ctx *cx);
+bool gate_ready(struct ctx *cx); /* could it be had? Nobody need be identified yet */
 
 /*
  * Inside tx_run: one call of the caller's budget, and the headers that say what is left (TL-9). A refusal is
@@ -66,8 +75,23 @@ bool gate_lists(const struct caller *c, const struct permission_snapshot *s, con
 /* Checks an input against today's schema of the tool. E_INVALID with issues. */
 status gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input) MUST_USE;
 
-/* Every call leaves a row (TL-5, TL-10). status: "executed", "failed", "proposed". *out_id is its id. */
+/* Every call leaves a row (TL-5, TL-10). state: "executed", "failed", "proposed". *out_id is its id. */
 status gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str proposal_id, str *out_id)
 	MUST_USE;
+
+/*
+ * The row of a read of the caller's, made at now_us, which is written a moment later (quick/behind.h). False: it must be
+ * written in a transaction. Outside of one, or in a db_read.
+ */
+bool gate_record_behind(
+	struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us);
+
+/* A row, and the event that it is once it has been written. */
+struct gate_row {
+	str org_id, id, principal_id, token_id, tool, args_hash;
+	const char *transport, *effect, *state; /* constant */
+	int64_t called_at;
+};
+struct event gate_row_event(struct arena *a, const struct gate_row *r);
 
 #endif

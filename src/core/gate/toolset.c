@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/scoped.h"
+#include "core/known/known.h"
 #include "core/outside/outside.h"
 #include "db/db.h"
 
@@ -306,6 +307,21 @@ toolset_enter(struct ctx *cx, str org_id, int64_t epoch)
 	}
 	use(cx, tools);
 	return OK;
+}
+
+bool
+toolset_recall(struct ctx *cx)
+{
+	const struct credential *c = cx->credential;
+	struct registry *tools;
+	struct caller known;
+
+	if (!cx->toolsets || !cx->known || !c || !c->bearer.len ||
+		!known_find(cx->known, cx->arena, c, &known) ||
+		!find(cx->toolsets, known.org_id, known.epoch, &tools))
+		return false;
+	use(cx, tools);
+	return true;
 }
 
 struct epoch_row {

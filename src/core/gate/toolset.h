@@ -29,7 +29,13 @@ void toolsets_free(struct toolsets *t); /* NULL is fine */
  */
 status toolset_enter(struct ctx *cx, str org_id, int64_t epoch) MUST_USE;
 
-/* The same where nobody has been identified (the sweeper). */
+/*
+ * Without the database: cx->tools becomes what the credential's organization had when the credential was last used.
+ * Only to look a name up: who asks, and whether it is still there, is for the transaction to say. False: not known.
+ */
+bool toolset_recall(struct ctx *cx);
+
+/* As toolset_enter, where nobody has been identified (the sweeper). */
 status toolset_of(struct ctx *cx, str org_id) MUST_USE;
 
 /* --- what is stored of them, for those who bring them (exec/) --- */

@@ -112,6 +112,9 @@ struct proposal_called {
 };
 status proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
 
+/* The same in a db_read, for a read whose call costs no transaction (core/gate/quick). Anything but OK: nothing was done. */
+status proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
+
 /*
  * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.
  *

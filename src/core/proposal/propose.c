@@ -398,6 +398,7 @@ proposal_again(struct ctx *cx, str id, struct propose_in *out)
 
 /* --- a call: a read that policy lets run runs at once (TL-5) --- */
 
+/* Behind the gate: *out has a result, or what is to be sent. */
 static status
 run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 {
@@ -405,9 +406,10 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
+	m->pass.call_id = id_at(cx->arena, now_us);
 	m->run = (struct handler_run){ .tool = m->pass.tool,
 		.call = { .input = m->in->input,
-			.id = id_at(cx->arena, now_us),
+			.id = m->pass.call_id,
 			.now_us = now_us,
 			.actor_id = cx->caller->principal_id } };
 	TRY(m->pass.tool->outside ? handler_foresee(cx, &m->run) : handler_run(cx, &m->run));
@@ -415,12 +417,12 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 	TRY(handler_place(cx, cx->caller, &m->run, &at));
 	if (!at.may)
 		return gate_refuse(cx, cx->caller, m->pass.tool, at.production);
+	out->tool_call_id = m->pass.call_id;
 	if (m->pass.tool->outside) {
 		TRY(send_possible(cx, m->pass.tool));
-		out->sending = send_read(cx, &m->pass, m->run.call.id);
+		out->sending = send_read(cx, &m->pass, now_us);
 		return OK;
 	}
-	TRY(gate_record(cx, &m->pass, "executed", (str){ 0 }, &out->tool_call_id));
 	out->ran = true;
 	out->value = m->run.result.value;
 	return OK;
@@ -434,6 +436,15 @@ runs_now(const struct policy_decision *d)
 	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && d->votes == 0);
 }
 
+/* What policy says of a read that has passed the gate. */
+static status
+judge_read(struct ctx *cx, struct making *m)
+{
+	TRY(policy_rules_of(cx, cx->caller, &m->rules));
+	decide(cx, m, 0, &(struct handler_place){ .production = true, .may = m->pass.has_verb });
+	return OK;
+}
+
 status
 proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
@@ -443,11 +454,36 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);
-	TRY(policy_rules_of(cx, cx->caller, &m.rules));
-	decide(cx, &m, 0, &(struct handler_place){ .production = true, .may = m.pass.has_verb });
+	TRY(judge_read(cx, &m));
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);
-	return runs_now(&m.decision) ? run_read(cx, &m, out) : propose(cx, &m, &out->p, &out->token);
+	if (!runs_now(&m.decision))
+		return propose(cx, &m, &out->p, &out->token);
+	TRY(run_read(cx, &m, out));
+	return out->ran ? gate_record(cx, &m.pass, "executed", (str){ 0 }, &out->tool_call_id) : OK;
+}
+
+/* Paid for last: whatever fails before is said, and charged, by the transaction that runs instead. */
+status
+proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
+{
+	struct proposal_called called = { 0 };
+	struct making m = { .in = in };
+	int64_t now_us;
+
+	TRY(handler_alone(cx));
+	TRY(gate_look(cx, in->tool, in->input, &m.pass));
+	if (m.pass.tool->effect != OP_READ)
+		return E_BUSY;
+	TRY(judge_read(cx, &m));
+	if (!runs_now(&m.decision))
+		return E_BUSY;
+	TRY(run_read(cx, &m, &called));
+	TRY(tx_now_us(cx, &now_us));
+	if (!gate_pay(cx) || (called.ran && !gate_record_behind(cx, cx->caller, &m.pass, "executed", now_us)))
+		return E_BUSY;
+	*out = called;
+	return OK;
 }
 
 void

@@ -125,6 +125,7 @@ sweep(struct sweeper *s, struct arena *a)
 	cx.tools = s->options.tools;
 	cx.toolsets = s->options.toolsets;
 	cx.events = s->options.events;
+	cx.leases = s->options.leases;
 	why = sweeper_round(&cx, &tidied);
 	if (why != OK)
 		LOG(LOG_WARN, "proposal.sweep_failed", LOG_STR("why", ctx_message(&cx, why)));

@@ -18,6 +18,7 @@ struct sweeper_options {
 	const struct registry *tools;
 	struct toolsets *toolsets; /* what organizations have besides */
 	struct event_hub *events;
+	struct leases *leases; /* of budgets: what is over goes back; NULL: none */
 	/* What other rooms tidy up in the same rhythm, outside a transaction; ended by NULL. May be NULL. */
 	status (*const *also)(struct ctx *cx);
 };

@@ -17,8 +17,16 @@ is_fault(const struct mcp_call *c, status s)
 	       status_info(s)->http >= 500;
 }
 
+static const struct tool *
+find_tool(const struct registry *tools, str name)
+{
+	const struct tool *t = tool_of_model(tools, name);
+
+	return t ? t : tool_find(tools, name);
+}
+
 struct hiding {
-	const struct tool *tool;
+	str name;
 	bool hidden;
 };
 
@@ -26,20 +34,21 @@ static status
 look_for(struct ctx *cx, void *arg)
 {
 	struct hiding *h = arg;
+	const struct tool *t = find_tool(cx->tools, h->name); /* as of now */
 	struct permission_snapshot snapshot;
 	bool stored;
 
 	TRY(permission_load(cx, cx->caller, &snapshot)); /* also where there is no tool: both take as long */
-	h->hidden = !h->tool || permission_tier(&snapshot, h->tool, &stored) == TIER_BLOCKED;
+	h->hidden = !t || permission_tier(&snapshot, t, &stored) == TIER_BLOCKED;
 	return OK;
 }
 
 /* Not found: is it the tool, or what the tool looked for? */
 static status
-refuse_missing(struct mcp_call *c, str name, const struct tool *t, struct json_out *o)
+refuse_missing(struct mcp_call *c, str name, struct json_out *o)
 {
 	struct error said = c->cx->error;
-	struct hiding h = { .tool = t };
+	struct hiding h = { .name = name };
 
 	TRY(mcp_enter(c, look_for, &h));
 	if (h.hidden) {
@@ -55,20 +64,14 @@ refuse_missing(struct mcp_call *c, str name, const struct tool *t, struct json_o
 
 /* --- calls --- */
 
-static const struct tool *
-find_tool(const struct registry *tools, str name)
-{
-	const struct tool *t = tool_of_model(tools, name);
-
-	return t ? t : tool_find(tools, name);
-}
-
 /* One of another system's is the organization's: who asks must be known first. */
 static status
 look_up(struct mcp_call *c, str name, const struct tool **out)
 {
 	const struct tool *t = find_tool(c->cx->tools, name);
 
+	if (!t && toolset_names(name) && toolset_recall(c->cx))
+		t = find_tool(c->cx->tools, name);
 	if (!t && toolset_names(name)) {
 		TRY(mcp_identify(c));
 		t = find_tool(c->cx->tools, name);
@@ -96,7 +99,7 @@ call_tool(struct mcp_call *c, str name, const struct json *input, struct json_ou
 		json_add_member(body, STR("intent"), intent);
 	s = own_run(c, own_op("tool_call"), body, &text);
 	if (s == E_NOT_FOUND)
-		return refuse_missing(c, name, t, o);
+		return refuse_missing(c, name, o);
 	own_intent_issues(c);
 	if (s != OK && is_fault(c, s))
 		return s;

@@ -46,6 +46,23 @@ refused(struct ctx *cx, const void *in, status s)
 }
 
 static bool
+wants_glance(struct ctx *cx, const void *in)
+{
+	const struct doing *d = in;
+
+	return d->op->wants_glance(cx, d->in);
+}
+
+static status
+glance(struct ctx *cx, const void *in, struct json_out *out)
+{
+	const struct doing *d = in;
+
+	TRY(mcp_bind(d->call));
+	return d->op->glance(cx, d->in, out);
+}
+
+static bool
 wants_prepare(struct ctx *cx, const void *in)
 {
 	const struct doing *d = in;
@@ -73,6 +90,8 @@ write(struct mcp_call *c, const struct op *op, void *in, str *out_text)
 	as.refused = op->refused ? refused : NULL;
 	as.prepare = op->prepare ? prepare : NULL;
 	as.wants_prepare = wants_prepare;
+	as.glance = op->glance ? glance : NULL;
+	as.wants_glance = op->glance ? wants_glance : NULL;
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);

@@ -208,6 +208,13 @@ export async function behindTheBack(server, sql) {
 	return Object.assign(again, { first, database });
 }
 
+/** What the database holds, as lines of "a|b"; on SQLite, which has one owner, the server must have been stopped. */
+export async function lookBehind({ database }, sql) {
+	if (onPostgres) return (await promisify(execFile)('psql', ['-X', '-q', '-A', '-t', '-d', database.url, '-c', sql])).stdout.trim().split('\n');
+	const script = 'import sqlite3, sys\nfor row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print("|".join(map(str, row)))';
+	return (await promisify(execFile)('python3', ['-c', script, path.join(database.dir, 'countersign.db'), sql])).stdout.trim().split('\n');
+}
+
 /** A server on a database that has been set up: server.first is what init printed, server.as(token) asks as somebody. */
 export async function startSetUp(options = {}) {
 	const database = options.database ?? (await freshDatabase());

@@ -17,8 +17,6 @@
 #include "core/proposal/sweeper.h"
 #include "json/bind.h"
 
-#include <sqlite3.h>
-
 /* --- somebody else --- */
 
 struct world;
@@ -350,28 +348,7 @@ sweep(struct world *w)
 static int64_t
 count(struct world *w, const char *sql)
 {
-	int64_t n;
-
-	if (w->database.postgres) {
-		PGconn *c = PQconnectdb(w->database.url);
-		PGresult *r = PQexec(c, sql);
-
-		CHECK(PQresultStatus(r) == PGRES_TUPLES_OK || PQresultStatus(r) == PGRES_COMMAND_OK);
-		n = PQntuples(r) ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
-		PQclear(r);
-		PQfinish(c);
-	} else {
-		sqlite3 *handle;
-		sqlite3_stmt *s;
-
-		CHECK(sqlite3_open(arena_printf(&w->arena, "%s/countersign.db", w->database.dir.path).ptr,
-			      &handle) == SQLITE_OK);
-		CHECK(sqlite3_prepare_v2(handle, sql, -1, &s, NULL) == SQLITE_OK);
-		n = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-		CHECK(sqlite3_finalize(s) == SQLITE_OK);
-		CHECK(sqlite3_close(handle) == SQLITE_OK);
-	}
-	return n;
+	return database_number(&w->database, sql);
 }
 
 static int64_t

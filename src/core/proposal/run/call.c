@@ -43,18 +43,33 @@ struct reading {
 	struct outside_answer answer;
 };
 
+static const char *
+state_of(const struct reading *r)
+{
+	return r->answer.end == OUTSIDE_DONE ? "executed" : "failed";
+}
+
 static status
-record_read(struct ctx *cx, void *arg)
+record_now(struct ctx *cx, void *arg)
 {
 	struct reading *r = arg;
-	bool done = r->answer.end == OUTSIDE_DONE;
 	status s;
 	str id;
 
 	cx->caller = &r->sending->caller;
-	s = gate_record(cx, &r->sending->pass, done ? "executed" : "failed", (str){ 0 }, &id);
+	s = gate_record(cx, &r->sending->pass, state_of(r), (str){ 0 }, &id);
 	cx->caller = NULL;
 	return s;
+}
+
+static status
+record_read(struct ctx *cx, struct reading *r)
+{
+	const struct sending *s = r->sending;
+
+	return gate_record_behind(cx, &s->caller, &s->pass, state_of(r), s->called_at)
+		       ? OK
+		       : tx_run(cx, record_now, r);
 }
 
 /* What they say is handed on as it came; where it is no JSON, as a text. */
@@ -79,7 +94,7 @@ read_outside(struct ctx *cx, void *arg, struct json_out *out)
 	const struct outside_call *call = &r.sending->call;
 
 	send_once(cx, call, &r.answer);
-	TRY(tx_run(cx, record_read, &r));
+	TRY(record_read(cx, &r));
 	if (r.answer.end != OUTSIDE_DONE)
 		return fail(cx, E_OUTSIDE, "%.*s did not answer %.*s: %.*s",
 			STR_ARG(call->tool->outside->source), STR_ARG(call->tool->outside->remote),
@@ -117,10 +132,12 @@ out_called(struct ctx *cx, struct proposal_called *c, struct json_out *out)
 	return part_answer(cx, &c->p, &how, out);
 }
 
+/* By a transaction (proposal_call), or without one (proposal_glance). */
 static status
-run_call(struct ctx *cx, const void *in, struct json_out *out)
+call_by(struct ctx *cx, const struct call_in *i,
+	status (*call)(struct ctx *cx, const struct propose_in *in, struct proposal_called *out),
+	struct json_out *out)
 {
-	const struct call_in *i = in;
 	struct propose_in asked = { .tool = i->tool,
 		.input = i->input,
 		.idempotency_key = cx->idempotency_key,
@@ -128,8 +145,29 @@ run_call(struct ctx *cx, const void *in, struct json_out *out)
 	struct proposal_called called = { 0 };
 
 	TRY(wire_read_intent(cx, i->intent, &asked));
-	TRY(proposal_call(cx, &asked, &called));
+	TRY(call(cx, &asked, &called));
 	return out_called(cx, &called, out);
+}
+
+static status
+run_call(struct ctx *cx, const void *in, struct json_out *out)
+{
+	return call_by(cx, in, proposal_call, out);
+}
+
+static status
+glance_at_call(struct ctx *cx, const void *in, struct json_out *out)
+{
+	return call_by(cx, in, proposal_glance, out);
+}
+
+/* Not where it is known to be no read, and not without a call that can be had. */
+static bool
+wants_glance(struct ctx *cx, const void *in)
+{
+	const struct tool *t = gate_tool(cx, ((const struct call_in *)in)->tool);
+
+	return (!t || t->effect == OP_READ) && gate_ready(cx);
 }
 
 static bool
@@ -172,6 +210,8 @@ const struct op call_ops[] = {
 			E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_OUTSIDE,
 			E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY),
 		.refused = refused_call,
+		.wants_glance = wants_glance,
+		.glance = glance_at_call,
 		.wants_prepare = wants_call_survey,
 		.prepare = survey_call,
 		.run = run_call },

@@ -65,13 +65,13 @@ send_looks(struct ctx *cx, const struct tool *t)
 }
 
 struct sending *
-send_read(struct ctx *cx, const struct gate_pass *pass, str call_id)
+send_read(struct ctx *cx, const struct gate_pass *pass, int64_t now_us)
 {
 	struct sending *s = begin(cx, pass->tool, clock_mono_us());
 
 	s->pass = *pass;
-	s->pass.call_id = call_id;
-	s->call.command_id = call_id;
+	s->called_at = now_us;
+	s->call.command_id = pass->call_id;
 	s->call.input = pass->input;
 	return s;
 }

@@ -19,6 +19,7 @@ struct sending {
 	int64_t fence;
 	struct caller caller;  /* who applies, or reads: a copy that outlives the transaction */
 	struct gate_pass pass; /* of a read: its row is written when it has ended */
+	int64_t called_at;     /* of a read: tx_now_us */
 	bool looks;	       /* nothing is claimed yet: what was shown is looked at again first */
 };
 
@@ -32,8 +33,8 @@ struct sending *send_claimed(struct ctx *cx, const struct proposal *p, const str
 /* Nothing is claimed: the tool wants to look again, outside of the transaction. */
 struct sending *send_looks(struct ctx *cx, const struct tool *t);
 
-/* Of a read: input is canonical JSON. */
-struct sending *send_read(struct ctx *cx, const struct gate_pass *pass, str call_id);
+/* Of a read, which has its id: the input is canonical JSON. */
+struct sending *send_read(struct ctx *cx, const struct gate_pass *pass, int64_t now_us);
 
 /* Outside a transaction: sends it, in its lane. It never fails: what went wrong is the answer. */
 void send_once(struct ctx *cx, const struct outside_call *call, struct outside_answer *out);

@@ -234,7 +234,8 @@ run_probe(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(gate_enter(cx, str_of(probe->name), input, &pass));
 	TRY(send_possible(cx, probe));
 	TRY(tx_now_us(cx, &now_us));
-	b->sending = send_read(cx, &pass, id_at(cx->arena, now_us));
+	pass.call_id = id_at(cx->arena, now_us);
+	b->sending = send_read(cx, &pass, now_us);
 	cx->later = ARENA_NEW(cx->arena, struct later);
 	*cx->later = (struct later){ .fn = probe_outside, .arg = b };
 	return wire_whole(cx, &b->p, (str){ 0 }, out);
