@@ -31,9 +31,9 @@ static const char html[] =
 "</html>\n";
 
 static const char css[] =
-":root { color-scheme: light dark; --text: #1c2024; --back: #fcfcfb; --link: #0b5cad; --line: #d9d9d6; }\n"
+":root { color-scheme: light dark; --text: #1d1c1a; --back: #f7f6f2; --link: #3d44b8; --line: #8b877e; }\n"
 "@media (prefers-color-scheme: dark) {\n"
-"	:root { --text: #e8e6e3; --back: #16181a; --link: #7db8f0; --line: #3a3d40; }\n"
+"	:root { --text: #e9e7e2; --back: #131416; --link: #aab1ff; --line: #6d7077; }\n"
 "}\n"
 "body { margin: 0; background: var(--back); color: var(--text);\n"
 "	font: 1.0625rem/1.6 system-ui, sans-serif; }\n"
@@ -45,8 +45,9 @@ static const char css[] =
 "a:focus-visible { outline: 3px solid var(--link); outline-offset: 3px; border-radius: 2px; }\n"
 "code { font-size: 0.95em; overflow-wrap: anywhere; }\n"
 "label { display: block; }\n"
-"input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.4rem; }\n"
-"button { font: inherit; padding: 0.4rem 1.2rem; }\n"
+"input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.4rem; border: 1px solid var(--line); border-radius: 6px; }\n"
+"button { font: inherit; font-weight: 600; padding: 0.5rem 1.2rem; border: 0; border-radius: 6px; background: var(--link); color: var(--back); cursor: pointer; }\n"
+"button:disabled { opacity: 0.6; }\n"
 "dd { margin: 0 0 1rem; }\n"
 ".go { display: inline-block; padding: 0.6rem 1.2rem; border-radius: 6px; background: var(--link); color: var(--back);\n"
 "	text-decoration: none; font-weight: 600; }\n";

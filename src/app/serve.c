@@ -305,6 +305,7 @@ offer_setup(struct ctx *cx, str url, struct buf *b)
 			"Nobody has been set up yet. Open this link in a browser; it makes the first admin, "
 			"once, "
 			"within an hour:\n  %.*s" SETUP_PATH "#%.*s\n"
+			"It leads on to your first agent, the line that connects it, and a first decision.\n"
 			"(`countersign init` does the same without a browser, before the start.)\n",
 			STR_ARG(url), STR_ARG(secret));
 	return OK;
@@ -315,7 +316,8 @@ static void
 say_mcp(const struct app *app, str url, struct buf *b)
 {
 	buf_printf(b,
-		"Agents connect by MCP, for example (docs/connect.md has other clients%s):\n"
+		"Agents connect by MCP, each with a token that the console gives it (docs/connect.md has "
+		"other clients%s):\n"
 		"  claude mcp add --transport http countersign %.*s/mcp --header \"Authorization: Bearer "
 		"$COUNTERSIGN_TOKEN\"\n",
 		app->nameless ? "" : ", and how to go without a token", STR_ARG(url));

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 
 import { ok } from '../api/lib/flow.mjs';
 import { until } from '../api/lib/server.mjs';
-import { accessible, button, Desk, done, gone, looks, seen, usable } from './lib/desk.mjs';
+import { accessible, button, Desk, done, gone, seen, usable } from './lib/desk.mjs';
 
 let desk, w, ana;
 before(async () => {
@@ -209,71 +209,3 @@ test('AP-7 an agent\'s name that could deceive is shown with what hides in it', 
 	await done(page);
 	await ok(w.admin.delete(`/api/v1/agents/${id}`));
 });
-
-test('WEB-1 agents with the keyboard alone: to the page, a tool blocked and saved, a token', async () => {
-	const id = await newAgent('Keyboard bot');
-	const page = await desk.desk(ana);
-	const focused = (what) => until(() => page.evaluate((text) => (document.activeElement.ariaLabel ?? document.activeElement.textContent).includes(text), what), `the focus at ${what}`);
-	const tabTo = async (what) => {
-		for (let i = 0; i < 60; i++) {
-			await page.keyboard.press('Tab');
-			if (await page.evaluate((text) => (document.activeElement.closest('[role=radiogroup]')?.ariaLabel ?? document.activeElement.ariaLabel ?? document.activeElement.textContent ?? '').includes(text), what)) return;
-		}
-		throw new Error(`no way to ${what}`);
-	};
-	await page.keyboard.press('Control+k');
-	await page.keyboard.type('agents');
-	await page.getByRole('option', { name: 'Agents', selected: true }).waitFor();
-	await page.keyboard.press('Enter');
-	await page.getByRole('link', { name: 'Keyboard bot' }).waitFor();
-	await tabTo('Keyboard bot');
-	await page.keyboard.press('Enter');
-	await page.getByRole('button', { name: /^Notebook/ }).waitFor();
-	await tabTo('Notebook');
-	await page.keyboard.press('Enter');
-	await three(page, 'note.create').waitFor();
-	await tabTo('note.create');
-	await page.keyboard.press('ArrowRight');
-	await page.getByText('1 change not saved').waitFor();
-	await tabTo('Save');
-	await page.keyboard.press('Enter');
-	await page.getByText('Saved. It holds from now on.').waitFor();
-	assert.deepEqual(await stored(id), { 'note.create': 'blocked' });
-	await page.reload();
-	await page.getByText('It has no token').waitFor();
-	await tabTo('New token');
-	await page.keyboard.press('Enter');
-	await dialog(page).waitFor();
-	await page.keyboard.type('by hand');
-	await page.keyboard.press('Enter');
-	await page.getByText('Copy the token now').waitFor();
-	await tabTo('I have copied it');
-	await page.keyboard.press('Enter');
-	await page.getByRole('row', { name: /by hand/ }).waitFor();
-	await focused('New token');
-	await done(page);
-});
-
-for (const look of Object.keys(looks)) {
-	test(`WEB-1 agents in ${look}: no violation by axe, a picture, and in Spanish`, async () => {
-		const id = await newAgent(`Deploy bot ${look}`);
-		await ok(w.admin.post('/api/v1/tokens', { name: 'CI pipeline', principalId: id }));
-		await ok(w.admin.put(`/api/v1/agents/${id}/tools`, { tools: [{ toolName: 'note.delete', permissionStatus: 'blocked' }, { toolName: 'note.create', permissionStatus: 'always_allow' }] }));
-		const page = await desk.desk(ana, '/agents', { look });
-		await page.getByRole('link', { name: `Deploy bot ${look}` }).waitFor();
-		await seen(page, `agents-${look}`);
-		await page.getByRole('link', { name: `Deploy bot ${look}` }).click();
-		await page.getByRole('row', { name: /CI pipeline/ }).waitFor();
-		await page.getByRole('button', { name: /^Notebook/ }).click();
-		await choose(page, 'note.update', 'Blocked');
-		await seen(page, `agent-${look}`);
-		await page.locator('.menu summary').click();
-		await page.getByLabel('Language').selectOption('es');
-		await page.keyboard.press('Escape');
-		await page.getByRole('heading', { name: 'Permisos' }).waitFor();
-		assert.deepEqual(await three(page, 'note.update').getByRole('radio').evaluateAll((all) => all.map((one) => one.parentElement.textContent.slice(1).trim())), ['Permitir siempre', 'Pedir aprobación', 'Bloqueado']);
-		await three(page, 'note.update').scrollIntoViewIfNeeded();
-		await seen(page, `agent-spanish-${look}`);
-		await done(page);
-	});
-}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // WEB-1, FL-2, FL-3, FL-5: flags in the console: environments side by side, the rule builder that the server looks over, the preview of
-// an impact, proposing and saving from the editor, and what a context was answered.
+// an impact, proposing and saving from the editor, making, switching off, promoting and deleting, and what a context was answered.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { Shop } from '../api/lib/flags.mjs';
 import { ok } from '../api/lib/flow.mjs';
 import { until } from '../api/lib/server.mjs';
-import { accessible, button, Desk, done, looks, seen, usable } from './lib/desk.mjs';
+import { accessible, button, Desk, done, seen, usable } from './lib/desk.mjs';
 
 let desk, w, ana, shop;
 before(async () => {
@@ -190,6 +190,92 @@ test('WEB-1 a segment: its rules and lists', async () => {
 	await done(page);
 });
 
+const dialog = (page) => page.getByRole('dialog');
+
+test('FL-5 from the console: a flag is made, switched off, promoted and deleted; at once where one may, else as a proposal', async () => {
+	const page = await desk.desk(ana, at('configs'));
+	await button(page, 'New config').click();
+	await usable(button(dialog(page), 'New config'), false);
+	await page.getByLabel('Key').fill('not a key');
+	await button(dialog(page), 'New config').click();
+	await dialog(page).getByRole('alert').getByText('invalid_request').waitFor();
+	await page.getByLabel('Key').fill('per-page');
+	await page.getByLabel('Type').selectOption('number');
+	await dialog(page).getByRole('textbox', { name: 'Default value' }).fill('many');
+	await usable(button(dialog(page), 'New config'), false);
+	await dialog(page).getByRole('textbox', { name: 'Default value' }).fill('25');
+	await button(dialog(page), 'New config').click();
+	await page.getByRole('region', { name: 'live' }).getByText('Always 25').waitFor();
+	assert.equal(await page.getByRole('button', { name: /^Kill switch/ }).count(), 0, 'only a boolean flag has one');
+	await button(page, 'Delete…').click();
+	await page.getByLabel('Type', { exact: false }).last().fill('per-pag');
+	await usable(button(dialog(page), 'Delete'), false);
+	await page.getByLabel('Type', { exact: false }).last().fill('per-page');
+	await button(dialog(page), 'Delete').click();
+	await page.getByText('Deleted.').waitFor();
+	await until(async () => (await rows(page).count()) === 2, 'two configs');
+
+	await page.goto(desk.url + at('segments', 'staff')); // others look into it
+	await button(page, 'Delete…').click();
+	await dialog(page).getByRole('textbox').first().fill('staff');
+	await button(dialog(page), 'Delete').click();
+	await dialog(page).getByRole('alert').getByText('in_use').waitFor();
+
+	await page.goto(desk.url + at('flags', 'dark-mode'));
+	await page.getByRole('button', { name: /^Kill switch.*live/ }).click();
+	await button(dialog(page), 'Switch it off').click();
+	await page.getByRole('region', { name: 'live' }).getByText('Always false').waitFor();
+	await until(async () => (await page.getByRole('button', { name: /^Kill switch.*live/ }).count()) === 0, 'nothing to switch off');
+	assert.equal((await state('dark-mode', shop.live)).defaultValue, false);
+	await button(page, 'Promote…').click();
+	await usable(button(dialog(page), 'Propose'));
+	await dialog(page).getByLabel('From').selectOption('live');
+	await dialog(page).getByLabel('To').selectOption('live');
+	await usable(button(dialog(page), 'Propose'), false); // nowhere to go
+	await dialog(page).getByLabel('To').selectOption('Production');
+	await dialog(page).getByLabel('Why').fill('As in live');
+	await button(dialog(page), 'Propose').click();
+	await page.locator('.card').getByText('flag.promote', { exact: true }).waitFor();
+	await page.locator('.says').getByText('As in live').waitFor();
+	await done(page);
+
+	const own = await desk.desk(await desk.member('Petra Paz', ['proposer']), at('flags'));
+	await button(own, 'New flag').click(); // who may not, proposes
+	await own.getByLabel('Key').fill('wished-for');
+	await button(dialog(own), 'New flag').click();
+	await own.locator('.card').getByText('flag.create_flag', { exact: true }).waitFor();
+	await own.goto(desk.url + at('flags', 'checkout'));
+	await own.getByRole('button', { name: /^Kill switch.*Production/ }).click();
+	await dialog(own).getByLabel('Why').fill('It hurts');
+	await button(dialog(own), 'Switch it off').click();
+	await own.locator('.card').getByText('flag.kill_flag', { exact: true }).waitFor();
+	await own.locator('.says').getByText('It hurts').waitFor();
+	await own.goto(desk.url + at('flags', 'theme'));
+	await button(own, 'Delete…').click();
+	await dialog(own).getByRole('textbox').first().fill('theme');
+	await button(dialog(own), 'Delete').click();
+	await own.locator('.card').getByText('flag.delete_flag', { exact: true }).waitFor();
+	assert.equal((await state('theme', shop.live)).defaultValue, 'plain');
+	await done(own);
+
+	const olga = await desk.desk(await desk.member('Olga Ríos', ['observer']), at('flags'));
+	await button(olga, 'New flag').click();
+	await olga.getByLabel('Key').fill('mine');
+	await button(dialog(olga), 'New flag').click();
+	await dialog(olga).getByRole('alert').getByText('forbidden', { exact: true }).waitFor();
+	await done(olga);
+});
+
+test('WEB-1 what was applied elsewhere is on the page of a flag by itself', async () => {
+	const page = await desk.desk(ana, at('flags', 'theme'));
+	await page.getByRole('region', { name: 'staging' }).getByText('Always "plain"').waitFor();
+	await page.locator('.link-live').waitFor();
+	const p = await ok(w.agent.post('/api/v1/proposals', { envId: shop.staging.id, kind: 'set_default_value_flag', resourceKey: 'theme', diff: { defaultValue: 'dark' } }));
+	await w.approve(p, w.admin, { apply: true });
+	await page.getByRole('region', { name: 'staging' }).getByText('Always "dark"').waitFor();
+	await done(page);
+});
+
 test('WEB-1 what fails is said, and the work is kept', async () => {
 	const page = await editor('flags/theme/staging');
 	await page.getByLabel('Default value').fill('solar');
@@ -206,49 +292,3 @@ test('WEB-1 what fails is said, and the work is kept', async () => {
 	await until(async () => (await rows(page).count()) === 3, 'the flags');
 	await done(page);
 });
-
-test('WEB-1 with the keyboard alone, in Spanish: find a flag, add a rule, propose it', async () => {
-	const page = await desk.desk(ana, '/', { locale: 'es-ES' });
-	await page.locator('#inbox-title').waitFor();
-	await page.keyboard.press('Control+k');
-	await page.keyboard.type('banderas');
-	await page.getByRole('option', { name: 'Banderas', selected: true }).waitFor();
-	await page.keyboard.press('Enter');
-	await page.getByLabel('Proyecto').focus();
-	await page.keyboard.type('Shop');
-	await rows(page).first().waitFor();
-	await page.getByRole('link', { name: 'dark-mode' }).focus();
-	await page.keyboard.press('Enter');
-	await page.getByRole('link', { name: /Editar.*live/ }).focus();
-	await page.keyboard.press('Enter');
-	await page.getByRole('button', { name: '+ Regla' }).focus();
-	await page.keyboard.press('Enter');
-	const field = page.getByRole('group', { name: 'Regla 1' }).getByLabel('Campo del contexto');
-	await field.focus();
-	await page.keyboard.type('plan');
-	await page.keyboard.press('Tab');
-	await page.keyboard.press('Tab');
-	await page.keyboard.press('Tab');
-	await page.keyboard.type('pro');
-	await usable(button(page, 'Proponer'));
-	await seen(page, 'flags-editor-spanish');
-	await button(page, 'Proponer').focus();
-	await page.keyboard.press('Enter');
-	await page.locator('.card').getByText('flag.set_rules_flag').waitFor();
-	await done(page);
-});
-
-for (const look of Object.keys(looks)) {
-	test(`WEB-1 the flags in ${look}: no violation by axe, and a picture`, async () => {
-		const page = await desk.desk(ana, at('flags'), { look });
-		await rows(page).first().waitFor();
-		await seen(page, `flags-${look}`);
-		await page.goto(desk.url + at('flags', 'checkout'));
-		await page.getByRole('region', { name: 'live' }).getByText('we eat our own food').waitFor();
-		await seen(page, `flags-item-${look}`);
-		await page.goto(desk.url + at('flags', 'checkout', 'live'));
-		await impact(page).getByText('of 2 would be answered differently').waitFor();
-		await seen(page, `flags-editor-${look}`);
-		await done(page);
-	});
-}

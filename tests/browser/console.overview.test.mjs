@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 
 import { ok } from '../api/lib/flow.mjs';
 import { until } from '../api/lib/server.mjs';
-import { button, Desk, done, looks, seen } from './lib/desk.mjs';
+import { button, Desk, done } from './lib/desk.mjs';
 
 let desk, w, ana;
 before(async () => {
@@ -68,28 +68,3 @@ test('WEB-1 what the overview cannot have it says: no log, no chart', async () =
 	await nico.getByRole('alert').getByText('forbidden', { exact: true }).waitFor();
 	await done(nico);
 });
-
-test('WEB-1 the overview with the keyboard alone, in Spanish', async () => {
-	const page = await desk.desk(ana, '/', { locale: 'es-ES' });
-	await page.locator('#inbox-title').waitFor();
-	await page.keyboard.press('Control+k');
-	await page.keyboard.type('resumen');
-	await page.getByRole('option', { name: 'Resumen', selected: true }).waitFor();
-	await page.keyboard.press('Enter');
-	await page.getByRole('combobox', { name: /^Tiempo/ }).focus();
-	await page.keyboard.type('últimos 7');
-	await page.locator('.uplot canvas').waitFor();
-	await seen(page, 'overview-spanish');
-	await done(page);
-});
-
-for (const look of Object.keys(looks)) {
-	test(`WEB-1 the overview in ${look}: no violation by axe, and a picture`, async () => {
-		for (let i = 0; i < 4; i++) await w.note();
-		const page = await desk.desk(ana, '/overview', { look });
-		await page.locator('.uplot canvas').waitFor();
-		await page.locator('.bars').first().waitFor();
-		await seen(page, `overview-${look}`);
-		await done(page);
-	});
-}

@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
 import { ok } from '../api/lib/flow.mjs';
 import { until } from '../api/lib/server.mjs';
-import { button, Desk, done, gone, looks, picture, seen, usable } from './lib/desk.mjs';
+import { button, Desk, done, gone, seen, usable } from './lib/desk.mjs';
 
 const open = [];
 async function opened(options) {
@@ -92,43 +95,32 @@ test('WEB-1 an empty inbox offers the same guide; what the agent proposes from i
 	await done(olga);
 });
 
-test('WEB-1 the guide with the keyboard alone, in Spanish, in every look', async () => {
-	const desk = await opened(), ana = await desk.member('Ana Torres');
-	for (const look of Object.keys(looks)) {
-		const page = await desk.desk(ana, '/start', { look, locale: 'es-ES' });
-		const tabTo = async (what) => {
-			for (let i = 0; i < 40; i++) {
-				await page.keyboard.press('Tab');
-				if ((await page.evaluate(() => document.activeElement.textContent ?? '')) === what) return;
-			}
-			throw new Error(`no way to ${what}`);
-		};
-		await usable(button(page, 'Darle un token'));
-		await tabTo('Darle un token');
-		await page.keyboard.press('Enter');
-		await page.getByText('Conecta tu cliente MCP').waitFor();
-		await button(page, 'Seguir').waitFor();
-		await seen(page, `start-spanish-${look}`);
-		await tabTo('Seguir');
-		await page.keyboard.press('Enter');
-		await button(page, 'Enviar una muestra como el agente').waitFor();
-		await tabTo('Enviar una muestra como el agente');
-		await page.keyboard.press('Enter');
-		await page.getByRole('link', { name: 'Abrir la propuesta' }).waitFor();
-		await tabTo('Abrir la propuesta');
-		await page.keyboard.press('Enter');
-		await page.locator('.card').waitFor();
-		await page.keyboard.press('a');
-		await page.getByRole('dialog').waitFor();
-		await page.keyboard.press('Enter');
-		await page.getByText('Aprobada.').waitFor();
-		await gone(page.getByRole('dialog'));
-		await page.keyboard.press('Control+k');
-		await page.keyboard.type('primeros');
-		await page.getByRole('option', { name: 'Primeros pasos', selected: true }).waitFor();
-		await page.keyboard.press('Enter');
-		await page.getByText('Eso es todo.').waitFor();
-		await picture(page, `start-done-${look}`);
-		await done(page);
-	}
+test('ID-8 MCP-1 what the page gives to copy connects a real MCP client as it is: its proposal appears, is approved, and the client sees it done', async () => {
+	const desk = await opened(), page = await desk.desk(await desk.member('Ana Torres'), '/start');
+	await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+	await page.locator('.link-live').waitFor();
+	await usable(button(page, 'Give it a token'));
+	await button(page, 'Give it a token').click();
+	await page.getByLabel('Your MCP client').selectOption('MCP Inspector');
+	await page.getByLabel('MCP Inspector', { exact: true }).getByText(`--cli ${desk.url}/mcp --transport http --header "Authorization: Bearer cs_agt_`).waitFor();
+	await page.getByLabel('Your MCP client').selectOption('Cursor');
+	await button(page, 'Copy: Cursor').click();
+	await button(page, 'Copied: Cursor').waitFor();
+	const { url, headers } = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).mcpServers.countersign;
+	await button(page, 'Go on').click();
+	const client = new Client({ name: 'a client', version: '1' });
+	await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+	const asked = await client.callTool({ name: 'note_create', arguments: { title: 'From a client', text: 'Hello.' } });
+	assert.equal(asked.structuredContent.status, 'awaiting_operator');
+	await page.getByText('Create the note "From a client"').waitFor();
+	await page.getByRole('link', { name: 'Open the proposal' }).click();
+	await page.locator('.card').waitFor();
+	await button(page, 'Approve A').click();
+	await page.getByLabel('Apply it at once').check();
+	await button(page.getByRole('dialog'), 'Approve').click();
+	await page.getByText('Applied.', { exact: true }).waitFor();
+	const { structuredContent: now } = await client.callTool({ name: 'wait_proposal', arguments: { id: asked.structuredContent.proposalId } });
+	assert.deepEqual([now.status, now.result.title], ['applied', 'From a client']);
+	await client.close();
+	await done(page);
 });

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { Shop } from '../api/lib/flags.mjs';
 import { ok } from '../api/lib/flow.mjs';
 import { onPostgres, until } from '../api/lib/server.mjs';
-import { accessible, Desk, looks, picture } from './lib/desk.mjs';
+import { accessible, Desk, picture } from './lib/desk.mjs';
 
 let desk, w, ana;
 before(async () => {
@@ -192,12 +192,15 @@ test('WEB-1 ten thousand pending: few elements, a request a page and none a row,
 	await desk.signIn(page, ana);
 	await page.locator('.row').first().waitFor();
 	const before = page.asked.length;
-	for (let i = 0; i < 60; i++) {
+	const last = page.locator(`#row-${name(0)}`);
+	for (let seen = -1, idle = 0; !(await last.count());) { // as long as something comes: how fast is the machine's affair
 		await page.locator('.rows').evaluate((box) => box.scrollTo(0, box.scrollHeight));
 		await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 		assert.ok((await page.locator('.row').count()) < 60);
+		idle = pages === seen ? idle + 1 : 0;
+		seen = pages;
+		assert.ok(idle < 1000, `nothing more came after ${pages} pages`);
 	}
-	await until(async () => (await page.locator('.rows').evaluate((box) => (box.scrollTo(0, box.scrollHeight), box.innerText))).includes('Number 0'), 'the end of the list');
 	await page.getByText('10,000', { exact: true }).waitFor();
 	assert.ok(pages <= 60, `${pages} pages`);
 	assert.ok(page.asked.slice(before).every((asked) => !asked.includes('/proposals/')), 'none a row');
@@ -549,42 +552,3 @@ test('WEB-1 with the keyboard alone: sign in, walk, approve, deny with a reason,
 	await deny(made[0]);
 	await deny(await proposal(made[2]));
 });
-
-for (const look of Object.keys(looks)) {
-	test(`WEB-1 every page in ${look}: no violation by axe, and a picture`, async () => {
-		const note = await w.note('Runbook', 'Restart the payment workers one at a time.\nWait for the queue to drain.\nThen page the on-call.');
-		const update = await w.propose({ tool: 'note.update', input: { id: note.id, text: 'Restart all payment workers at once.\nWait for the queue to drain.\nThen tell the on-call.' }, intent: { summary: 'Shorten the outage', reasoning: 'One at a time takes 40 minutes.' } });
-		const end = await w.propose({ tool: 'note.delete', input: { id: note.id } });
-		const more = [await w.propose({ input: { title: 'Minutes of Monday', text: 'x' } }), await w.propose({ input: { title: 'pay\u202Egnp.exe', text: 'x' } })];
-		const page = await desk.page('/', { look });
-		await page.getByLabel('Password').waitFor();
-		const seen = async (name) => {
-			await picture(page, `${name}-${look}`);
-			await accessible(page, `${name} ${look}`);
-		};
-		await seen('sign-in');
-		await desk.signIn(page, ana);
-		await page.locator('.link-live').waitFor();
-		await row(page, more[1]).waitFor();
-		await seen('inbox');
-		for (const [name, p] of Object.entries({ update, destructive: end })) {
-			await page.goto(desk.url + at(p));
-			await card(page).waitFor();
-			await page.locator('#why-title').waitFor();
-			await seen(`proposal-${name}`);
-		}
-		await button(page, 'Deny').click();
-		await seen('dialog-deny');
-		await page.keyboard.press('Escape');
-		await page.locator('.menu summary').click();
-		await seen('menu');
-		await page.getByLabel('Language').selectOption('es');
-		await page.getByText('Sistema de destino').waitFor();
-		await seen('proposal-spanish');
-		await page.goto(`${desk.url}/proposals/none`);
-		await page.getByRole('alert').getByText('not_found').waitFor();
-		await seen('proposal-not-found');
-		await done(page);
-		for (const p of [update, end, ...more]) await deny(p);
-	});
-}

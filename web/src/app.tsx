@@ -49,7 +49,7 @@ function Bar({ who, waiting, onPalette, onHelp }: { who: Me; waiting: string; on
 			<h1 class="unseen">Countersign</h1>
 			<a class="skip" href="#main">{w.skip}</a>
 			<a class="home" href="/" onClick={follow} aria-label="Countersign"><Sign /><span>Countersign</span></a>
-			<span class="org clip">{visible(who.orgSlug, false)}</span>
+			<span class="org clip">{visible(who.orgName, false)}</span>
 			<Navigation waiting={waiting} />
 			<Link />
 			<button type="button" class="palette-button" onClick={onPalette}><span>{w.shell.palette}</span> <kbd>Ctrl K</kbd></button>

@@ -299,8 +299,8 @@ run_sign_out(struct ctx *cx, const void *in, struct json_out *out)
 /* --- who am I --- */
 
 struct me_out {
-	str id, kind, name, email, org_id, org_slug, credential, token_id, delegator_id, level, expires_at,
-		mode, csrf_token;
+	str id, kind, name, email, org_id, org_slug, org_name, credential, token_id, delegator_id, level,
+		expires_at, mode, csrf_token;
 	struct json *rules, *delegator, *scope;
 	bool may_vote, approval_required;
 	int64_t rate_per_minute;
@@ -316,6 +316,7 @@ static const struct field me_out[] = {
 	FIELD_TEXT(struct me_out, email, .doc = "A person's address."),
 	FIELD_TEXT(struct me_out, org_id, .need = true, .doc = "Their organization."),
 	FIELD_TEXT(struct me_out, org_slug, .need = true, .doc = "Its short name."),
+	FIELD_TEXT(struct me_out, org_name, .need = true, .doc = "What people call it."),
 	FIELD_TEXT(
 		struct me_out, credential, .need = true, .choices = credentials, .doc = "How they came in."),
 	FIELD_TEXT(struct me_out, token_id, .doc = "The token they came with."),
@@ -404,11 +405,12 @@ write_credential(struct ctx *cx, struct json_out *out, const struct caller *c)
 }
 
 struct own {
-	str email, password;
+	str email, password, org_name;
 };
 static const struct field own_row[] = {
 	FIELD_TEXT(struct own, email),
 	FIELD_TEXT(struct own, password),
+	FIELD_TEXT(struct own, org_name),
 	FIELD_END,
 };
 
@@ -419,7 +421,7 @@ run_me(struct ctx *cx, const void *in, struct json_out *out)
 	struct own own;
 
 	(void)in;
-	TRY(db_one(cx, SQL_SESSION_EMAIL, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
+	TRY(db_one(cx, SQL_SESSION_OWN, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
 	json_out_str(out, "id", c->principal_id);
 	json_out_str(out, "kind", str_of(principal_kind_name(c->kind)));
 	json_out_str(out, "name", c->name);
@@ -427,6 +429,7 @@ run_me(struct ctx *cx, const void *in, struct json_out *out)
 		json_out_str(out, "email", own.email);
 	json_out_str(out, "orgId", c->org_id);
 	json_out_str(out, "orgSlug", c->org_slug);
+	json_out_str(out, "orgName", own.org_name);
 	write_credential(cx, out, c);
 	write_rules(out, &c->rules);
 	write_scope(out, &c->scope);
@@ -469,7 +472,7 @@ own_tx(struct ctx *cx, void *arg)
 {
 	struct own_read *r = arg;
 
-	return db_one(cx, SQL_SESSION_EMAIL, own_row, &r->own, TEXT(r->org_id), TEXT(r->principal_id));
+	return db_one(cx, SQL_SESSION_OWN, own_row, &r->own, TEXT(r->org_id), TEXT(r->principal_id));
 }
 
 static status
@@ -496,7 +499,7 @@ run_password(struct ctx *cx, const void *in, struct json_out *out)
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
-	TRY(db_one(cx, SQL_SESSION_EMAIL, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
+	TRY(db_one(cx, SQL_SESSION_OWN, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
 	if (!str_eq(own.password, p->was))
 		return fail(cx, E_CONFLICT, "the password has been changed meanwhile");
 	TRY(db_run(cx, SQL_SESSION_SET_PASSWORD, TEXT(c->org_id), TEXT(c->principal_id), TEXT(p->hash)));

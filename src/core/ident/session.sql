@@ -35,8 +35,11 @@ UPDATE session SET ended_at = $3 WHERE org_id = $1 AND session_id = $2 AND ended
 -- name: session_end_by_hash
 UPDATE session SET ended_at = $3 WHERE org_id = $1 AND hash = $2 AND ended_at IS NULL
 
--- name: session_email
-SELECT email, password FROM principal WHERE org_id = $1 AND principal_id = $2
+-- name: session_own
+SELECT p.email, p.password, o.name
+FROM principal p
+JOIN org o ON o.org_id = p.org_id
+WHERE p.org_id = $1 AND p.principal_id = $2
 
 -- name: session_set_password
 UPDATE principal SET password = $3 WHERE org_id = $1 AND principal_id = $2

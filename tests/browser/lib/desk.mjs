@@ -100,12 +100,18 @@ export class Desk {
 /** What moves has come to rest. */
 const still = (page) => page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
 
-/** No violation of WCAG 2.2 A and AA, nor of axe's best practices. */
-export async function accessible(page, what) {
+/** What a page looks like does not depend on the database: on SQLite it is looked at, on PostgreSQL only its stories are told. */
+export const looked = !onPostgres;
+/** For tests that only look. */
+export const onceOnly = { skip: onPostgres && 'looked at on SQLite' };
+
+/** No violation of WCAG 2.2 A and AA, nor of axe's best practices. only: this rule of axe's. */
+export async function accessible(page, what, only = '') {
+	if (!looked) return;
 	await still(page);
 	const session = await page.context().newCDPSession(page); // the pages' policy would refuse a script of ours
 	await session.send('Runtime.evaluate', { expression: await readFile(axeFile, 'utf8') });
-	const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression: 'axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)])))', awaitPromise: true });
+	const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression: `axe.run(document, { resultTypes: ["violations"]${only && `, runOnly: ["${only}"]`} }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary)])))`, awaitPromise: true });
 	await session.detach();
 	assert.ok(!exceptionDetails, JSON.stringify(exceptionDetails));
 	assert.deepEqual(JSON.parse(result.value), [], what);
@@ -113,6 +119,7 @@ export async function accessible(page, what) {
 
 /** A picture for people to look at, in build/screenshots. */
 export async function picture(page, name) {
+	if (!looked) return;
 	await mkdir(pictures, { recursive: true });
 	await still(page);
 	await page.screenshot({ path: path.join(pictures, `${name}.png`) });

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 import { ask } from './api.ts';
-import { connection } from './live.ts';
+import { connection, onNews } from './live.ts';
 
 export interface Answer<T> {
 	data: T | null;
@@ -44,6 +44,13 @@ export function useLook<T>(path: string | null): Answer<T> {
 		return () => clearInterval(timer);
 	}, [again]);
 	return answer;
+}
+
+/** Something was applied, or may have been: what stands here may be old. */
+export function useFresh(again: () => void): void {
+	useEffect(() => onNews(({ type }) => {
+		if (type === 'proposal.applied' || type === 'resync') again();
+	}), [again]);
 }
 
 const MOST_PAGES = 20;

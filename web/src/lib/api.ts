@@ -22,6 +22,7 @@ export interface Me {
 	name: string;
 	email?: string;
 	orgSlug: string;
+	orgName: string;
 	mayVote: boolean;
 	csrfToken?: string;
 }

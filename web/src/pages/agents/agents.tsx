@@ -2,7 +2,7 @@
 // Agents: who they are. A page for each says what it may.
 import { useState } from 'preact/hooks';
 
-import { useAnswer } from '../../lib/answer.ts';
+import { useAnswer, useFresh } from '../../lib/answer.ts';
 import { ask } from '../../lib/api.ts';
 import { follow, go, pagePath } from '../../lib/route.ts';
 import { useStore } from '../../lib/store.ts';
@@ -47,9 +47,9 @@ function Row({ agent }: { agent: Agent }) {
 	return (
 		<tr>
 			<th scope="row"><a href={pagePath('agents', agent.id)} onClick={follow}><Raw of={agent.name} lines={false} /></a></th>
-			<td>{w.agents.domains[agent.domain]}</td>
+			<td class="spare">{w.agents.domains[agent.domain]}</td>
 			<td><span class={`mark ${agent.disabled ? 'state-denied' : 'state-approved'}`}>{agent.disabled ? w.agents.disabled : w.agents.active}</span></td>
-			<td class="quiet">{clockTime(agent.createdAt, spoken)}</td>
+			<td class="quiet spare">{clockTime(agent.createdAt, spoken)}</td>
 		</tr>
 	);
 }
@@ -58,6 +58,7 @@ function List() {
 	const w = useWords();
 	const { data, error, again } = useAnswer<{ items: Agent[] }>('/api/v1/agents?limit=200');
 	const [creating, setCreating] = useState(false);
+	useFresh(again);
 	return (
 		<div class="sheet">
 			<div class="sheet-head">
@@ -70,7 +71,7 @@ function List() {
 				<div class="panel wide-table">
 					{data.items.length === 0 ? <div class="empty"><h3>{w.agents.none}</h3><p>{w.agents.noneText}</p></div> : (
 						<table class="table">
-							<thead><tr><th scope="col">{w.agents.name}</th><th scope="col">{w.agents.domain}</th><th scope="col">{w.agents.state}</th><th scope="col">{w.agents.created}</th></tr></thead>
+							<thead><tr><th scope="col">{w.agents.name}</th><th scope="col" class="spare">{w.agents.domain}</th><th scope="col">{w.agents.state}</th><th scope="col" class="spare">{w.agents.created}</th></tr></thead>
 							<tbody>{data.items.map((agent) => <Row key={agent.id} agent={agent} />)}</tbody>
 						</table>
 					)}

@@ -9,6 +9,7 @@ const clients = {
 	'Claude Code': (url: string, token: string) => `claude mcp add --transport http countersign ${url} --header "Authorization: Bearer ${token}"`,
 	'Cursor': (url: string, token: string) => JSON.stringify({ mcpServers: { countersign: { url, headers: { Authorization: `Bearer ${token}` } } } }, null, 2),
 	'VS Code': (url: string, token: string) => JSON.stringify({ servers: { countersign: { type: 'http', url, headers: { Authorization: `Bearer ${token}` } } } }, null, 2),
+	'MCP Inspector': (url: string, token: string) => `npx @modelcontextprotocol/inspector --cli ${url} --transport http --header "Authorization: Bearer ${token}" \\\n  --method tools/call --tool-name note_create --tool-arg title=Hello --tool-arg text="From an agent."`,
 	'curl': (url: string, token: string) => `curl ${url.replace(/\/mcp$/, '/api/v1/proposals')} -H "Authorization: Bearer ${token}" \\\n  --json '{"tool": "note.create", "input": {"title": "Hello", "text": "From an agent."}}'`,
 };
 type Client = keyof typeof clients;

@@ -91,7 +91,7 @@ export function Tokens({ agent }: { agent: Agent }) {
 			{tokens && shown.length === 0 && <div class="empty"><p>{w.agents.noTokens}</p></div>}
 			{shown.length > 0 && (
 				<div class="wide-table">
-					<table class="table">
+					<table class="table stacked">
 						<thead><tr><th scope="col">{w.agents.tokenName}</th><th scope="col">{w.agents.may}</th><th scope="col">{w.agents.until}</th><th class="end"><span class="unseen">{w.agents.revoke}</span></th></tr></thead>
 						<tbody>{shown.map((token) => <Row key={token.id} token={token} onRevoke={() => setEnding(token)} />)}</tbody>
 					</table>

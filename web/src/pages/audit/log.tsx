@@ -110,7 +110,7 @@ export function Log({ slug }: { slug: string }) {
 				{newer && <p class="audit-newer" role="status"><button type="button" onClick={() => { setNewer(false); void again(); }}>↑ {w.audit.newer}</button></p>}
 				{entries.length > 0 && (
 					<div class="wide-table" tabIndex={0} role="group" aria-label={w.pages.audit}>
-						<table class="table audit-table">
+						<table class="table stacked audit-table">
 							<thead><tr><th scope="col">{w.audit.when}</th><th scope="col">{w.audit.what}</th><th scope="col">{w.audit.who}</th><th scope="col">{w.audit.about}</th></tr></thead>
 							<tbody>{entries.map((entry) => <Row key={entry.id} entry={entry} names={names} />)}</tbody>
 						</table>

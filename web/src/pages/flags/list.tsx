@@ -2,12 +2,14 @@
 // All things of a project, with what each environment says of them side by side.
 import { useState } from 'preact/hooks';
 
+import { useFresh } from '../../lib/answer.ts';
 import { canon, type Json } from '../../lib/canon.ts';
 import { follow, pagePath } from '../../lib/route.ts';
 import { visible } from '../../lib/visible.ts';
 import { Failure } from '../../ui/notice.tsx';
 import { Raw } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
+import { Create, Promote } from './act.tsx';
 import { stateOf, type Environment, type Item, type Kind } from './model.ts';
 import { loadTable, useLoad, type Place, type Table } from './place.ts';
 import { Quoted } from './said.tsx';
@@ -57,17 +59,26 @@ function Rows({ table, place, kind }: { table: Table; place: Place; kind: Kind }
 export function List({ place, kind }: { place: Place; kind: Kind }) {
 	const w = useWords();
 	const { data: table, error, again } = useLoad(() => loadTable(kind, place.environments), [place, kind]);
-	const [text, setText] = useState('');
+	const [text, setText] = useState(''), [act, setAct] = useState<'create' | 'promote' | null>(null);
+	useFresh(again);
 	const words = text.toLowerCase().split(/\s+/);
 	const fits = table?.filter((row) => words.every((word) => `${row.key} ${row.description}`.toLowerCase().includes(word))) ?? [];
 	if (error !== null) return <Failure error={error} retry={again} />;
 	if (!table) return <p class="quiet" role="status">{w.loading}</p>;
-	if (table.length === 0) return <div class="panel"><div class="empty"><h3>{w.flags.none[kind]}</h3><p>{w.flags.noneText}</p></div></div>;
+	const dialogs = (
+		<>
+			{act === 'create' && <Create place={place} kind={kind} onClose={() => setAct(null)} />}
+			{act === 'promote' && <Promote place={place} kind={kind} name={null} onClose={() => setAct(null)} />}
+		</>
+	);
+	const create = <button type="button" class="primary" onClick={() => setAct('create')}>{w.flags.create[kind]}</button>;
+	if (table.length === 0) return <div class="panel"><div class="empty"><h3>{w.flags.none[kind]}</h3><p>{w.flags.noneText}</p><p>{create}</p></div>{dialogs}</div>;
 	return (
 		<div class="panel">
-			<div class="panel-head"><input type="search" aria-label={w.inbox.filter} placeholder={w.inbox.filter} value={text} onInput={(event) => setText(event.currentTarget.value)} /><span class="quiet">{w.flags.shown(fits.length)}</span></div>
+			<div class="panel-head"><input type="search" aria-label={w.inbox.filter} placeholder={w.inbox.filter} value={text} onInput={(event) => setText(event.currentTarget.value)} /><span class="quiet">{w.flags.shown(fits.length)}</span><div class="buttons">{place.environments.length > 1 && <button type="button" onClick={() => setAct('promote')}>{w.flags.promote}</button>}{create}</div></div>
 			{fits.length === 0 ? <div class="empty"><h3>{w.inbox.nothingFits}</h3></div> : <div class="wide-table" tabIndex={0} role="group" aria-label={w.flags.kinds[kind]}><Rows table={fits.slice(0, MOST)} place={place} kind={kind} /></div>}
 			{fits.length > MOST && <p class="quiet pad">{w.flags.more(fits.length - MOST)}</p>}
+			{dialogs}
 		</div>
 	);
 }

@@ -43,12 +43,15 @@ export interface Item {
 	updatedAt: string;
 }
 
+/** Of which types a thing can be; a segment has none. */
+export const typesOf = (kind: Kind): readonly NonNullable<Item['type']>[] => ({ flags: ['boolean', 'string'] as const, configs: ['string', 'number', 'boolean', 'json'] as const, segments: [] as const })[kind];
+
 /** What an environment says of an item: all that an editor changes. */
 export type State = Pick<Item, 'defaultValue' | 'rules' | 'allowList' | 'denyList'>;
 export const stateOf = (kind: Kind, item: Item): State => (kind === 'segments' ? { rules: item.rules, allowList: item.allowList ?? [], denyList: item.denyList ?? [] } : { defaultValue: item.defaultValue ?? null, rules: item.rules });
 
 /** What a rule says where it matches; for somebody who just added one. */
-export const firstValue = (item: Item): Json => ({ boolean: true, string: '', number: 0, json: {} })[item.type ?? 'boolean'];
+export const firstValue = (item: Pick<Item, 'type'>, yes = true): Json => ({ boolean: yes, string: '', number: 0, json: {} })[item.type ?? 'boolean'];
 
 const TEXT = ['$startsWith', '$endsWith', '$contains', '$matches', '$semverEq', '$semverGt', '$semverGte', '$semverLt', '$semverLte', '$before', '$after'] as const;
 const NUMBER = ['$numEq', '$numGt', '$numGte', '$numLt', '$numLte'] as const;

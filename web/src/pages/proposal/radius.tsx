@@ -9,23 +9,48 @@ type Spot = { context: Json; live: Json; preview: Json };
 const isSpots = (value: Json): value is (Spot & { [key: string]: Json })[] =>
 	Array.isArray(value) && value.every((one) => one !== null && typeof one === 'object' && !Array.isArray(one) && 'context' in one && 'live' in one && 'preview' in one);
 
+type Known = { value: Json; defaultValue: Json; reason: { kind: 'default' } | { kind: 'rule_match'; ruleIndex: number } };
+const only = (of: object, ...names: string[]): boolean => Object.keys(of).every((name) => names.includes(name));
+/** An evaluation of which words can say everything (docs/flags.md); any other is shown as it is. */
+function isKnown(one: { [key: string]: Json }): one is Known {
+	const reason = one['reason'];
+	if (!only(one, 'value', 'defaultValue', 'reason') || !('defaultValue' in one) || reason === null || typeof reason !== 'object' || Array.isArray(reason)) return false;
+	if (reason['kind'] === 'default') return only(reason, 'kind');
+	return reason['kind'] === 'rule_match' && only(reason, 'kind', 'ruleIndex', 'matchedValue') && typeof reason['ruleIndex'] === 'number' && canon(reason['matchedValue'] ?? null) === canon(one['value'] ?? null);
+}
+
+function Because({ of }: { of: { [key: string]: Json } }) {
+	const w = useWords();
+	if (!isKnown(of)) return <Fold text={JSON.stringify(of)} />;
+	if (of.reason.kind === 'default') return <>{w.flags.history.byDefault}</>;
+	return <>{w.flags.history.byRule(of.reason.ruleIndex + 1)} · {w.card.elseValue} <code><Text of={JSON.stringify(of.defaultValue)} /></code></>;
+}
+
 /** What a context is answered: the values large, all else of the answer small. */
 function Answer({ of }: { of: Json }) {
 	if (of === null || typeof of !== 'object' || Array.isArray(of)) return <Value of={of} />;
 	return (
 		<>
 			{Object.entries(of).map(([key, one]) => {
-				const value = one !== null && typeof one === 'object' && !Array.isArray(one) && 'value' in one ? one['value'] : one;
+				const whole = one !== null && typeof one === 'object' && !Array.isArray(one) && 'value' in one ? one : null, value = whole ? whole['value'] : one;
 				return (
 					<div key={key} class="answer">
 						<code><Text of={key} /></code> = <strong><code><Text of={JSON.stringify(value)} /></code></strong>
-						{value !== one && <div class="fine"><Fold text={JSON.stringify(one)} /></div>}
+						{whole && <div class="fine"><Because of={whole} /></div>}
 					</div>
 				);
 			})}
 		</>
 	);
 }
+
+/** A bar: how much of the whole. The figures stand beside it. */
+const Bar = ({ part, whole }: { part: number; whole: number }) => (
+	<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+		<rect class="meter-whole" width="100" height="6" rx="1" />
+		<rect class="meter-part" width={whole > 0 ? Math.max(part > 0 ? 1 : 0, (100 * part) / whole) : 0} height="6" rx="1" />
+	</svg>
+);
 
 export function Spots({ of }: { of: Json }) {
 	const w = useWords();
@@ -34,6 +59,7 @@ export function Spots({ of }: { of: Json }) {
 	return (
 		<>
 			<p>{w.card.flipCount(flips, of.length)}</p>
+			<Bar part={flips} whole={of.length} />
 			<div class="scroll" tabIndex={0} role="group" aria-label={w.card.radius}>
 				<table>
 					<thead><tr><th scope="col">{w.card.context}</th><th scope="col">{w.card.now}</th><th scope="col">{w.card.then}</th><th scope="col">{w.card.difference}</th></tr></thead>
@@ -53,14 +79,6 @@ export function Spots({ of }: { of: Json }) {
 		</>
 	);
 }
-
-/** A bar: how much of the whole. The figures stand beside it. */
-const Bar = ({ part, whole }: { part: number; whole: number }) => (
-	<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-		<rect class="meter-whole" width="100" height="6" rx="1" />
-		<rect class="meter-part" width={whole > 0 ? Math.max(part > 0 ? 1 : 0, (100 * part) / whole) : 0} height="6" rx="1" />
-	</svg>
-);
 
 export function Recent({ of }: { of: RecentContexts }) {
 	const w = useWords();
