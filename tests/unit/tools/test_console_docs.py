@@ -32,7 +32,7 @@ class ConsoleTables(unittest.TestCase):
 
     def test_every_page_of_the_console_has_a_row(self):
         whats = [what for what, _ in tables()]
-        for page in ("signing in", "inbox", "a proposal", "agents", "flags", "audit", "overview", "settings", "first steps"):
+        for page in ("signing in", "inbox", "a proposal", "agents", "flags", "audit", "overview", "settings", "other systems", "first steps"):
             self.assertIn(page, whats)
 
 
