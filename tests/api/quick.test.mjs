@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads that cost no transaction: calls of a large budget are lent, rows are written behind (TL-5, TL-9; docs/decisions/0020).
+// Reads that cost no transaction: calls of a large budget are lent, rows are written behind (TL-5, TL-9; docs/decisions/0021).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
