@@ -251,6 +251,38 @@ test('EX-3 a program on this machine is granted paths and network in words, and 
 	await done(page);
 });
 
+test('EX-3 a server that wants OAuth says so; where the browser is sent is shown first, and is a page', async () => {
+	const { u } = await added([tool('read_file')]);
+	const page = await desk.desk(ana, '/systems');
+	await row(page, new RegExp(u.name)).waitFor();
+	let url = 'javascript:window.pwned=1', state = 'needed'; // as an authorization server of somebody's own would have it
+	const said = (one) => (one.id === u.id ? { ...one, authorization: state } : one);
+	await page.route(`**/api/v1/upstreams/${u.id}`, async (route) => route.fulfill({ json: said(await (await route.fetch()).json()) }));
+	await page.route('**/api/v1/upstreams', async (route) => route.fulfill({ json: { upstreams: (await (await route.fetch()).json()).upstreams.map(said) } }));
+	await page.route('**/authorize', (route) => route.fulfill({ json: { url } }));
+	await page.route('**/authorization', (route) => { state = 'needed'; return route.fulfill({ json: {} }); });
+	await row(page, new RegExp(u.name)).getByText('needs authorization').waitFor();
+	await page.goto(desk.url + serverPage(u));
+	await page.getByText('It wants somebody to agree there first.').waitFor();
+	await button(page, 'Authorize…').click();
+	await usable(button(dialog(page), 'Go there'), false);
+	await button(dialog(page), 'Close').click();
+	url = `${desk.url}/start?agreed`;
+	await button(page, 'Authorize…').click();
+	await dialog(page).getByText(desk.url, { exact: true }).waitFor();
+	await accessible(page, 'where one is sent to agree');
+	await button(dialog(page), 'Go there').click();
+	await page.waitForURL(/\/start\?agreed/);
+	assert.equal(await page.evaluate(() => window.pwned), undefined);
+	state = 'given';
+	await page.goto(desk.url + serverPage(u));
+	await page.getByText('It was authorized.').waitFor();
+	await button(page, 'Forget it…').click();
+	await button(dialog(page), 'Forget it').click();
+	await page.getByText('It wants somebody to agree there first.').waitFor();
+	await done(page);
+});
+
 // --- on the card ---
 
 const propose = async (name, input) => (await ok(w.agent.post('/api/v1/tools/call', { tool: name, input }))).proposal;

@@ -69,7 +69,15 @@ export const systemsEn = {
 		removeTitle: 'Remove this server?',
 		removeText: 'Its tools, all that was said of them and its credentials are forgotten. Proposals that name its tools cannot be applied any more.',
 		authorize: 'Authorize…',
-		authorizeText: 'It wants somebody to sign in there first.',
+		authorizeText: 'It wants somebody to agree there first. Until then nothing is sent to it.',
+		goTitle: 'Go there to agree?',
+		goText: 'You leave this page for the address below, where you are asked whether Countersign may act for you. Then you come back. Look whether you know it.',
+		go: 'Go there',
+		authorized: 'It was authorized.',
+		forget: 'Forget it…',
+		forgetTitle: 'Forget the authorization?',
+		forgetText: 'Its tokens are given back and forgotten. Nothing is sent to it until somebody authorizes it again.',
+		forgotten: 'Forgotten.',
 	},
 
 	tool: {

@@ -68,7 +68,15 @@ export const systemsEs: SystemWords = {
 		removeTitle: '¿Quitar este servidor?',
 		removeText: 'Se olvidan sus herramientas, todo lo dicho de ellas y sus credenciales. Las propuestas que las nombran ya no se pueden aplicar.',
 		authorize: 'Autorizar…',
-		authorizeText: 'Pide que alguien inicie sesión allí primero.',
+		authorizeText: 'Pide que alguien consienta allí primero. Hasta entonces no se le envía nada.',
+		goTitle: '¿Ir allí a consentir?',
+		goText: 'Dejas esta página por la dirección de abajo, donde se te pregunta si Countersign puede actuar por ti. Después vuelves. Mira si la conoces.',
+		go: 'Ir allí',
+		authorized: 'Está autorizado.',
+		forget: 'Olvidarlo…',
+		forgetTitle: '¿Olvidar la autorización?',
+		forgetText: 'Sus tokens se devuelven y se olvidan. No se le envía nada hasta que alguien lo autorice de nuevo.',
+		forgotten: 'Olvidado.',
 	},
 
 	tool: {

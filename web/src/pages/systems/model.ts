@@ -22,6 +22,7 @@ export interface Upstream {
 	networks: string[];
 	program?: { argv: string[]; paths?: { path: string; writable?: boolean }[]; directory?: string; network?: boolean };
 	secrets: string[];
+	authorization?: 'none' | 'needed' | 'given'; // OAuth, where it wants that
 }
 
 export type Contract = 'blind' | 'idempotent' | 'keyed' | 'probe';

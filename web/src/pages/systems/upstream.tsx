@@ -10,6 +10,7 @@ import { FormDialog } from '../../ui/form.tsx';
 import { Failure, Notice, say } from '../../ui/notice.tsx';
 import { Raw } from '../../ui/text.tsx';
 import { useWords } from '../../words/words.ts';
+import { Authorize } from './authorize.tsx';
 import { Common, Fact, Networks } from './facts.tsx';
 import { upstreamPath, useSystemWords, type Upstream, type UpstreamTool } from './model.ts';
 import { Tools } from './tools.tsx';
@@ -114,6 +115,7 @@ export function UpstreamPage({ id }: { id: string }) {
 						<div><h2><Raw of={u.name} lines={false} /></h2>{health && <p class="quiet"><HealthMarks of={health} /></p>}</div>
 						<Buttons u={u} looking={looking} onLook={() => void look()} onChanged={(now) => { set(now); void all.again(); }} />
 					</div>
+					<Authorize of={u} onChanged={() => void again()} />
 					{notLooked !== null && <Failure error={notLooked} />}
 					{health && health.breaker !== 'closed' && health.state === 'active' && <Notice tone="bad"><p><HealthText of={health} /></p></Notice>}
 					<Facts of={u} health={health} />

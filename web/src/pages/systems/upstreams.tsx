@@ -17,12 +17,12 @@ import { useSystemWords, type Upstream } from './model.ts';
 export const placeOf = (u: Upstream): string => u.url ?? u.program?.argv.join(' ') ?? '';
 
 function Row({ u, health }: { u: Upstream; health: Health | undefined }) {
-	const s = useSystemWords();
+	const w = useWords(), s = useSystemWords();
 	const lang = useStore(language);
 	return (
 		<tr>
 			<th scope="row"><a href={pagePath('systems', 'servers', u.id)} onClick={follow}><Raw of={u.name} lines={false} /></a><div class="fine clip place"><Raw of={placeOf(u)} lines={false} /></div></th>
-			<td>{health && <><HealthMarks of={health} /><div class="fine"><HealthText of={health} /></div></>}</td>
+			<td>{u.authorization === 'needed' && <span class="mark state-pending">{w.health.authorize}</span>} {health && <><HealthMarks of={health} /><div class="fine"><HealthText of={health} /></div></>}</td>
 			<td class="spare few">{health && s.offered(health.accepted)}</td>
 			<td class="quiet spare">{health?.lookedAt ? clockTime(health.lookedAt, lang) : s.never}</td>
 		</tr>
