@@ -129,7 +129,7 @@ export const systemsEn = {
 		category: 'Category',
 		categories: { A: 'A: may run by itself', B: 'B: may, where an admin has listed it', C: 'C: always a person' },
 		data: 'What it concerns',
-		financial: 'money moves',
+		financial: 'money moves (agents are refused)',
 		personalData: 'personal data',
 		phi: 'health data',
 		rollback: 'It can be undone there',

@@ -128,7 +128,7 @@ export const systemsEs: SystemWords = {
 		category: 'Categoría',
 		categories: { A: 'A: puede ejecutarse sola', B: 'B: puede, donde un administrador la ha listado', C: 'C: siempre una persona' },
 		data: 'A qué afecta',
-		financial: 'se mueve dinero',
+		financial: 'se mueve dinero (se niega a los agentes)',
 		personalData: 'datos personales',
 		phi: 'datos de salud',
 		rollback: 'Allí se puede deshacer',
