@@ -147,7 +147,7 @@ spend_and_load(struct ctx *cx, struct permission_snapshot *out)
 
 	TRY(permission_ask(cx, cx->caller, &asked));
 	TRY(gate_spend(cx));
-	TRY(db_wait(cx)); /* a call of a lease has waited for nothing */
+	TRY(db_wait(cx));		 /* a call of a lease has waited for nothing */
 	permission_remember(cx, &asked); /* nothing has been done yet */
 	return permission_take(cx, &asked, out);
 }
