@@ -167,7 +167,7 @@ log_answer(const struct http_exchange *x, int64_t duration_us)
 	struct log_field fields[10] = {
 		LOG_STR("id", x->cx->request_id),
 		LOG_STR("method", str_of(http_method_name(x->req.method))),
-		LOG_STR("path", x->req.path),
+		LOG_STR("path", callback_path_shown(x->req.path)),
 		LOG_INT("status", x->status),
 		LOG_INT("us", duration_us),
 		LOG_STR("peer", x->req.peer),

@@ -183,6 +183,16 @@ async function contend(cap, second) {
 	return answers.length + rest.length;
 }
 
+test('TL-9 a burst of first calls, at all servers at once, is not too many where there is room', async () => {
+	const second = onPostgres ? await w.another() : w.server;
+	for (let i = 0; i < 5; i++) {
+		const agent = await w.agentOf(boss, { level: 'maintainer', ratePerMinute: 1000 });
+		const answers = await Promise.all(Array.from({ length: 32 }, (_, n) => agent.ask(n % 2 ? second : w.server).post('/api/v1/tools/call', { tool: 'note.list', input: {} })));
+		assert.deepEqual(answers.filter(({ status }) => status !== 200).map(({ text }) => text), []);
+	}
+	if (second !== w.server) await second.stop({ keep: true });
+});
+
 test('TL-3 what an agent reads by a proposal is what it could read by itself, whoever applies it', async () => {
 	const [mine, other] = [await w.note(), await w.note()];
 	const agent = await w.agentOf(boss, { level: 'maintainer', keys: [mine.id] });

@@ -296,6 +296,9 @@ test('a callback tells the outcome once; forged, replayed, stale and unsigned on
 	assert.deepEqual(p.result, { sent: true });
 	await refused(tell(path, body, signed(SIGNING, 'cb1', body)), 409, 'conflict', /used already/);
 	await refused(tell(path, body, signed(SIGNING, 'cb2', body)), 409, 'conflict', /used already/);
+	await refused(world.server.get(path), 405, 'method_not_allowed');
+	await until(() => world.server.stderr.split(' path=/callbacks/{id} ').length > 15, 'the lines of the log');
+	assert.ok(!world.server.stderr.includes(path), 'a one-time address is not in the log');
 	const kept = (await world.audit({ action: 'request.refused' })).filter((e) => e.resourceType === 'callback');
 	assert.ok(kept.length >= 10, JSON.stringify(kept.length));
 });

@@ -36,9 +36,9 @@ slots_of(const struct caller *c)
 	return c->rate_per_minute < SLOTS ? c->rate_per_minute : SLOTS;
 }
 
-/* Slots are made when they are needed, twice as many each time. */
+/* Slots are made when they are needed, twice as many each time. False: there are as many as there may be. */
 static status
-make_slots(struct ctx *cx, const struct caller *c)
+make_slots(struct ctx *cx, const struct caller *c, bool *out_more)
 {
 	struct number_row have;
 	int64_t want;
@@ -47,6 +47,7 @@ make_slots(struct ctx *cx, const struct caller *c)
 	want = have.n < SLOTS_FIRST ? SLOTS_FIRST : 2 * have.n;
 	for (int64_t slot = have.n; slot < want && slot < slots_of(c); slot++)
 		TRY(db_later(cx, SQL_BUDGET_ADD, TEXT(c->org_id), TEXT(c->principal_id), INT(slot)));
+	*out_more = have.n < slots_of(c);
 	return OK;
 }
 
@@ -167,6 +168,7 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 {
 	struct budget b = { .cap = c->rate_per_minute };
 	struct usage used = { 0 };
+	bool more = true;
 	int64_t now_us;
 
 	TRY(tx_now_us(cx, &now_us));
@@ -175,8 +177,9 @@ budget_take(struct ctx *cx, const struct caller *c, struct budget *out)
 		TRY(take_many(cx, c, now_us, &used));
 	if (!used.taken)
 		TRY(take(cx, c, now_us, &used));
-	if (!used.taken) {
-		TRY(make_slots(cx, c));
+	/* again where others made the same slots at the same moment, and took them all: a burst of first calls */
+	while (!used.taken && more) {
+		TRY(make_slots(cx, c, &more));
 		TRY(take(cx, c, now_us, &used));
 	}
 	b.left = b.cap > used.count ? b.cap - used.count : 0;

@@ -38,6 +38,8 @@ struct courier {
 	struct http_many *many;
 	struct parcel parcels[LIMIT_COURIER_FLIGHTS];
 	size_t flying;
+	int64_t look_us; /* when the next look is, clock_mono_us */
+	bool more;	 /* the last look left something, because as much as may be was under way */
 };
 
 static void
@@ -100,6 +102,8 @@ put_down(struct parcel *p, int number, int64_t retry_after_s, str why)
 		LOG(LOG_WARN, "delivery.not_recorded", LOG_STR("why", ctx_message(&cx, s)));
 	p->busy = false;
 	p->courier->flying--;
+	if (p->courier->more) /* there is room again: who is quick is not told at the pace of a clock */
+		p->courier->look_us = 0;
 	arena_done(&p->arena);
 }
 
@@ -311,8 +315,10 @@ serve(struct courier *c, struct ctx *cx, const struct place *place)
 	struct taking t = { .place = *place };
 	status s;
 
-	if (here >= LIMIT_COURIER_PER_PLACE || !room)
+	if (here >= LIMIT_COURIER_PER_PLACE || !room) {
+		c->more = true;
 		return;
+	}
 	t.room = LIMIT_COURIER_PER_PLACE - here < room ? LIMIT_COURIER_PER_PLACE - here : room;
 	s = tx_run(cx, take, &t);
 	if (s != OK) {
@@ -320,6 +326,7 @@ serve(struct courier *c, struct ctx *cx, const struct place *place)
 			LOG_STR("why", ctx_message(cx, s)));
 		ctx_clear(cx);
 	}
+	c->more = c->more || (s == OK && t.count == t.room);
 	for (size_t i = 0; s == OK && i < t.count; i++)
 		fly(c, &t, &t.items[i]);
 	hook_close(&t.secrets);
@@ -333,6 +340,8 @@ round_of(struct courier *c, struct arena *a)
 	status s;
 
 	begin(c, &cx, a);
+	c->more = false;
+	c->look_us = clock_mono_us() + LIMIT_COURIER_US;
 	s = db_read(&cx, find_places, &places);
 	if (s != OK)
 		LOG(LOG_WARN, "delivery.not_found", LOG_STR("why", ctx_message(&cx, s)));
@@ -347,15 +356,12 @@ static void *
 run(void *arg)
 {
 	struct courier *c = arg;
-	int64_t looked = 0;
 	struct arena a;
 
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	while (!atomic_load(&c->stop)) {
-		if (clock_mono_us() - looked >= LIMIT_COURIER_US) {
-			looked = clock_mono_us();
+		if (clock_mono_us() >= c->look_us)
 			round_of(c, &a);
-		}
 		if (c->flying)
 			(void)http_many_poll(c->many, -1, 100);
 		else

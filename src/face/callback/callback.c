@@ -4,6 +4,8 @@
 #include "exec/webhook/callback.h"
 #include "json/out.h"
 
+#define PATH "/callbacks/"
+
 static void
 take(struct http_exchange *x, void *arg)
 {
@@ -31,8 +33,14 @@ void
 callback_routes(struct http_route out[CALLBACK_ROUTES])
 {
 	out[0] = (struct http_route){ .method = HTTP_POST_,
-		.path = "/callbacks/{id}",
+		.path = PATH "{id}",
 		.where = HTTP_WORKER,
 		.takes_body = true,
 		.handler = take };
+}
+
+str
+callback_path_shown(str path)
+{
+	return str_starts(path, STR(PATH)) ? STR(PATH "{id}") : path;
 }

@@ -8,4 +8,7 @@
 #define CALLBACK_ROUTES 1u
 void callback_routes(struct http_route out[CALLBACK_ROUTES]);
 
+/* A request's path as a log may have it: who reads the log does not learn a one-time address. */
+str callback_path_shown(str path);
+
 #endif
