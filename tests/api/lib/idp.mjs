@@ -5,7 +5,10 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 
+import { secretToo } from './secret.mjs';
+
 export const clientId = 'countersign', clientSecret = 'a secret: with/odd?characters&% +~"';
+secretToo(clientSecret);
 export const publicUrl = 'https://countersign.example';
 export const callback = '/api/v1/session/oidc/callback';
 

@@ -6,12 +6,13 @@
 //   const { status, json } = await server.get('/healthz');
 //   await server.stop();               // exit code 0, nothing from a sanitizer, or it throws
 //
-// Every JSON answer is checked against the server's own /openapi.json.
+// Every JSON answer is checked against the server's own /openapi.json, and everything that comes out of the program for planted
+// secrets (secret.mjs).
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -19,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { checkAnswer } from './contract.mjs';
+import { found, lookAt, secret, secretToo, watch } from './secret.mjs';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 const build = path.resolve(root, process.env.COUNTERSIGN_BUILD ?? 'build-dev');
@@ -61,24 +63,33 @@ export async function run(args, { env, cwd, first } = {}) {
 	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
 	const [code, signal] = await once(child, 'close');
 	if (sanitizer.test(out.stderr)) throw new Error(`a sanitizer spoke:\n${out.stderr}`);
+	lookAt(`countersign ${args[0]}`, out.stdout + out.stderr, { tokens: !['init', 'token', 'serve'].includes(args[0]) }); // which print one
 	return { code, signal, ...out };
+}
+
+/** All that a data directory holds, but for the file of keys. */
+async function lookAtFiles(dir) {
+	for (const name of await readdir(dir).catch(() => []))
+		if (/\.db/.test(name)) lookAt(`the database (${name})`, (await readFile(path.join(dir, name))).toString('latin1'));
 }
 
 /** A database of our own: flags for the program, and how to get rid of it. */
 export async function freshDatabase() {
 	if (!onPostgres) {
 		const dir = await temporaryDirectory();
-		return { flags: ['--data', path.join(dir, 'data')], dir: path.join(dir, 'data'), drop: () => rm(dir, { recursive: true, force: true }) };
+		const data = path.join(dir, 'data');
+		return { flags: ['--data', data], dir: data, look: () => lookAtFiles(data), drop: () => rm(dir, { recursive: true, force: true }) };
 	}
 	const server = process.env.COUNTERSIGN_TEST_POSTGRES;
 	if (!server) throw new Error('COUNTERSIGN_TEST_ENGINE=postgres needs COUNTERSIGN_TEST_POSTGRES');
 	const name = `api_${randomBytes(8).toString('hex')}`;
 	const psql = (sql) => promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', server, '-c', sql]);
 	await psql(`CREATE DATABASE ${name}`);
-	const url = server.replace(/^(postgres(?:ql)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`);
+	const url = server.replace(/^(postgres(?:ql)?:\/\/)([^/?@:]*)@([^/?]*)(\/[^?]*)?/, `$1$2:${secret('database')}@$3/${name}`);
 	const dir = await temporaryDirectory(); // the key file is not in the database
 	const drop = () => Promise.all([psql(`DROP DATABASE ${name} WITH (FORCE)`), rm(dir, { recursive: true, force: true })]);
-	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, drop };
+	const look = async () => lookAt('the database', (await promisify(execFile)('pg_dump', ['--data-only', '-d', url], { maxBuffer: 1e9 })).stdout);
+	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, look, drop };
 }
 
 // A test that fails leaves its server behind: it must neither keep this process alive nor outlive it.
@@ -106,6 +117,7 @@ class Server {
 		}, 'the ready line');
 		this.url = line[1];
 		this.port = Number(new URL(this.url).port);
+		watch(this.port, 'a server');
 		if (this.url.startsWith('https:')) return; // a test of TLS brings its own client
 		this.openapi = (await this.request('GET', '/openapi.json', { check: false })).json;
 	}
@@ -122,6 +134,8 @@ class Server {
 		const text = await response.text();
 		const isJson = response.headers.get('content-type') === 'application/json';
 		const answer = { status: response.status, headers: response.headers, text, json: isJson && text ? JSON.parse(text) : undefined };
+		for (const cookie of response.headers.getSetCookie()) secretToo(/^[^=]+=([^;]{20,})/.exec(cookie)?.[1], { shown: true });
+		if (method === 'GET') lookAt(`GET ${target}`, text); // no token either: only what makes one shows it
 		if (check) checkAnswer(this.openapi, method, target.split('?')[0], answer);
 		return answer;
 	}
@@ -178,7 +192,12 @@ class Server {
 	async stop({ signal = 'SIGTERM', keep = false } = {}) {
 		if (!this.exited && !this.told) this.kill(signal);
 		const { code, signal: by } = await this.ended();
+		lookAt('the log', this.stderr);
+		lookAt('standard output', this.stdout, { tokens: false }); // the link of a first start
+		if (!keep) await this.database.look?.();
 		if (!keep) await this.database.drop();
+		const leaks = found();
+		if (leaks.length) throw new Error(`a secret came out:\n${leaks.join('\n')}`);
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
 		if (code !== 0) throw new Error(`it ended with ${code ?? by}:\n${this.stderr}`);
 	}
