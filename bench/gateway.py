@@ -2,10 +2,12 @@
 """A read tool of another MCP server, through us and directly; through mcp-proxy; what a thousand parked proposals cost.
 
 bench/run gateway [ROUNDS] [SECONDS]: the upstream (bench/upstream.c) answers in a few microseconds, so that what is measured is
-the way to it. One client: what we add to a call over HTTP, p50 and p99, against asking the upstream itself. 32 clients: calls a
+the way to it. One client: what we add to a call over HTTP, p50 and p99, against asking the upstream itself; beside it
+what a relay adds that only copies bytes, which is the least that this machine lets anything in between add. 32 clients: calls a
 second through us and through mcp-proxy 6.7.19 (npm, Node 22), both in front of the same program on its standard input and output,
 with the same bytes, one right after the other, every other round in reverse. Ours is the real program on SQLite with 16 workers:
-token, gate, budget, the row that a call leaves; mcp-proxy passes through. Every answer is 200 and has the value.
+token, gate, budget, the row that a call leaves; mcp-proxy passes through. Every answer is 200 and has the
+value. Tokens take turns: one alone would use its budget up.
 
 The goals: at most 100 us added (p50), 5 x mcp-proxy's calls (the last line's ratio); under 100 MiB and no thread for a thousand
 proposals that wait.
@@ -127,12 +129,15 @@ def main():
         speech.ask(ours.port, tokens[0], 'tools/call', CALL | {'name': near})
         asks = {name: speech.write_request(where / name, '"seven"', 'tools/call', CALL | {'name': name}, speech.MODERN)
                 for name in ('read_item', near, pipe)}
-        alone = compare({'the upstream itself': (direct, asks['read_item']), 'through us': (ours.port, asks[near])}, rounds, 1,
-                        seconds, tokens[:1])
+        with running([UPSTREAM, 'relay', direct]) as between:
+            bare = int(between.stdout.readline().split()[1])
+            alone = compare({'the upstream itself': (direct, asks['read_item']), 'a relay of bytes': (bare, asks['read_item']),
+                             'through us': (ours.port, asks[near])}, rounds, 1, seconds, tokens)
         show('one client, over HTTP', alone)
-        p50, p99 = (statistics.median(u[k] - d[k] for u, d in zip(alone['through us'], alone['the upstream itself']))
-                    for k in (1, 2))
-        print(f'  added: p50 {p50:,.0f} us (goal: at most {ADDED_GOAL}), p99 {p99:,.0f} us\n')
+        for name, goal in (('a relay of bytes', ''), ('through us', f' (goal: at most {ADDED_GOAL})')):
+            p50, p99 = (statistics.median(u[k] - d[k] for u, d in zip(alone[name], alone['the upstream itself'])) for k in (1, 2))
+            print(f'  added {name}: p50 {p50:,.0f} us{goal}, p99 {p99:,.0f} us')
+        print()
         both = compare({'ours': (ours.port, asks[pipe]), 'mcp-proxy': (theirs, asks['read_item'])}, rounds, CLIENTS, seconds, tokens)
         show(f'{CLIENTS} clients, a program behind it', both)
         ratios = [a[0] / b[0] for a, b in zip(both['ours'], both['mcp-proxy'])]

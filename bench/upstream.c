@@ -5,14 +5,22 @@
  *
  *	bench-upstream http	prints "ready PORT", serves /mcp
  *	bench-upstream stdio	a message a line
+ *	bench-upstream relay TO	prints "ready PORT", copies bytes to and from port TO, one client at a time: the least that anything in
+ *				between can add
  */
 #include "base/check.h"
 #include "http/http.h"
 #include "json/out.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define TOOL                                                                                                 \
 	"{\"name\":\"read_item\",\"description\":\"Reads an "                                                \
@@ -147,6 +155,65 @@ serve_stdio(struct ctx *cx)
 	return 0;
 }
 
+/* --- the least there is --- */
+
+static int
+loopback(struct sockaddr_in *a, int port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+	CHECK(fd >= 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0);
+	*a = (struct sockaddr_in){ .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	return fd;
+}
+
+/* False: this side has ended. */
+static bool
+copy(int from, int to)
+{
+	char bytes[16 * 1024];
+	ssize_t n = read(from, bytes, sizeof(bytes));
+
+	return n > 0 && write(to, bytes, (size_t)n) == n;
+}
+
+static void
+relay(int client, int to)
+{
+	struct sockaddr_in a;
+	int server = loopback(&a, to), on = 1;
+	struct pollfd ends[2] = { { .fd = client, .events = POLLIN }, { .fd = server, .events = POLLIN } };
+	bool going = setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0 &&
+		     connect(server, (struct sockaddr *)&a, sizeof(a)) == 0;
+
+	while (going && poll(ends, 2, -1) > 0) {
+		if (ends[0].revents)
+			going = copy(client, server);
+		if (going && ends[1].revents)
+			going = copy(server, client);
+	}
+	(void)close(server);
+	(void)close(client);
+}
+
+static int
+serve_relay(int to)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+	int fd = loopback(&a, 0), client;
+
+	CHECK(bind(fd, (struct sockaddr *)&a, len) == 0 && listen(fd, 8) == 0 &&
+		getsockname(fd, (struct sockaddr *)&a, &len) == 0);
+	(void)printf("ready %d\n", ntohs(a.sin_port));
+	(void)fflush(stdout);
+	while ((client = accept(fd, NULL, NULL)) >= 0)
+		relay(client, to);
+	return 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -157,5 +224,7 @@ main(int argc, char **argv)
 	ctx_init(&cx, &arena);
 	if (argc == 2 && strcmp(argv[1], "http") == 0)
 		return serve_http(&cx);
+	if (argc == 3 && strcmp(argv[1], "relay") == 0)
+		return serve_relay((int)strtol(argv[2], NULL, 10));
 	return argc == 2 && strcmp(argv[1], "stdio") == 0 ? serve_stdio(&cx) : 2;
 }

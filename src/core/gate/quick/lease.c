@@ -14,8 +14,8 @@
 
 #include "core/gate/budget.sql.h" /* SQL_BUDGET_*, generated from budget.sql */
 
-#define SETS	   256u
-#define WAYS	   4u
+#define SETS	   ((size_t)256)
+#define WAYS	   ((size_t)4)
 #define SPARE	   64u
 #define FILLING_US INT64_C(50000) /* a transaction that has not come back by then will not */
 
