@@ -52,15 +52,18 @@ let loadingMore = false;
 export async function more(): Promise<void> {
 	const { view, next } = list.get();
 	if (!next || loadingMore) return;
+	let mine = true;
 	loadingMore = true;
 	try {
 		const page = await fetchPage(view, next), now = list.get();
-		if (now.view === view && now.next === next) list.set({ ...now, rows: [...now.rows, ...there(page)], next: page.nextCursor ?? null });
+		mine = now.view === view && now.next === next;
+		if (mine) list.set({ ...now, rows: [...now.rows, ...there(page)], next: page.nextCursor ?? null });
 	} catch {
 		// the next scroll asks again
 	} finally {
 		loadingMore = false;
 	}
+	if (!mine) await more(); // begun anew meanwhile: whoever asked for more of that was turned away
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined, missed = false;
