@@ -169,45 +169,6 @@ test('WEB-1 filters, order, and a batch that is denied with one reason', async (
 	await done(page);
 });
 
-test('WEB-1 ten thousand pending: few elements, a request a page and none a row, and nothing jumps', async () => {
-	const page = await desk.page('/');
-	const sample = { ...(await (async () => {
-		const p = await w.propose();
-		const [one] = (await ok(w.admin.get('/api/v1/proposals?limit=1'))).proposals;
-		await deny(p);
-		return one;
-	})()), status: 'pending', state: 'pending', expiresAt: '2099-01-01T00:00:00.000000Z' };
-	const name = (n) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`;
-	let pages = 0;
-	await page.route('**/api/v1/proposals?**', (route) => {
-		const from = Number((new URL(route.request().url()).searchParams.get('cursor') ?? name(10_000)).slice(-12));
-		pages++;
-		const proposals = Array.from({ length: Math.min(200, from) }, (_, i) => ({ ...sample, proposalId: name(from - 1 - i), summary: `Number ${from - 1 - i}` }));
-		return route.fulfill({ json: { proposals, ...(from > 200 ? { nextCursor: name(from - 200) } : {}) } });
-	});
-	await page.evaluate(() => {
-		window.shift = 0;
-		new PerformanceObserver((entries) => entries.getEntries().forEach((e) => (window.shift += e.hadRecentInput ? 0 : e.value))).observe({ type: 'layout-shift', buffered: true });
-	});
-	await desk.signIn(page, ana);
-	await page.locator('.row').first().waitFor();
-	const before = page.asked.length;
-	const last = page.locator(`#row-${name(0)}`);
-	for (let seen = -1, idle = 0; !(await last.count());) { // as long as something comes: how fast is the machine's affair
-		await page.locator('.rows').evaluate((box) => box.scrollTo(0, box.scrollHeight));
-		await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-		assert.ok((await page.locator('.row').count()) < 60);
-		idle = pages === seen ? idle + 1 : 0;
-		seen = pages;
-		assert.ok(idle < 1000, `nothing more came after ${pages} pages`);
-	}
-	await page.getByText('10,000', { exact: true }).waitFor();
-	assert.ok(pages <= 60, `${pages} pages`);
-	assert.ok(page.asked.slice(before).every((asked) => !asked.includes('/proposals/')), 'none a row');
-	assert.ok((await page.evaluate(() => window.shift)) < 0.1);
-	await done(page);
-});
-
 // --- deciding ---
 
 test('AP-5 the vote carries the hash of the card as this browser has it; approve and apply', async () => {
