@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "http/client/transfer.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 static void
@@ -145,51 +146,52 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 static curl_socket_t
 open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
-	const struct http_client_request *r = arg;
+	struct transfer *t = arg;
+	const struct http_client_request *r = &t->request;
 
 	(void)purpose;
-	return http_guard_public(&to->addr) || http_net_has(r->allow, r->allow_count, &to->addr)
-		       ? socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol)
-		       : CURL_SOCKET_BAD;
+	if (!http_guard_public(&to->addr) && !http_net_has(r->allow, r->allow_count, &to->addr)) {
+		t->kept_out = true;
+		return CURL_SOCKET_BAD;
+	}
+	t->tried = true;
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 /* Connected, and about to send. */
 static int
 ask_time(void *arg, char *ip, char *own_ip, int port, int own_port)
 {
-	const struct http_client_request *r = arg;
+	const struct transfer *t = arg;
 
 	(void)ip;
 	(void)own_ip;
 	(void)port;
 	(void)own_port;
-	return clock_mono_us() > r->send_by_us ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+	return clock_mono_us() > t->request.send_by_us ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 static void
-set_guard(struct ctx *cx, CURL *curl, const struct http_client_request *r)
+set_guard(CURL *curl, struct transfer *t)
 {
-	struct http_client_request *kept = ARENA_NEW(cx->arena, struct http_client_request);
-
-	*kept = *r;
-	if (r->send_by_us) {
+	if (t->request.send_by_us) {
 		SET(curl, CURLOPT_PREREQFUNCTION, ask_time);
-		SET(curl, CURLOPT_PREREQDATA, kept);
+		SET(curl, CURLOPT_PREREQDATA, t);
 	}
-	if (!r->public_only)
+	if (!t->request.public_only)
 		return;
 	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
-	SET(curl, CURLOPT_OPENSOCKETDATA, kept);
+	SET(curl, CURLOPT_OPENSOCKETDATA, t);
 }
 
 status
-transfer_set_up(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **headers)
+transfer_set_up(struct ctx *cx, CURL *curl, struct transfer *t, struct curl_slist **headers)
 {
-	TRY(check(cx, r));
+	TRY(check(cx, &t->request));
 	set_rules(curl);
-	set_request(cx, curl, r);
-	set_headers(cx, curl, r, headers);
-	set_guard(cx, curl, r);
+	set_request(cx, curl, &t->request);
+	set_headers(cx, curl, &t->request, headers);
+	set_guard(curl, t);
 	return OK;
 }
 
@@ -219,10 +221,64 @@ sent(CURL *curl)
 	return head > body ? head : body;
 }
 
-status
-transfer_refuse(
-	struct ctx *cx, CURL *curl, const struct http_client_request *r, CURLcode code, const char *why)
+/* What the system said of the connection last; 0: nothing. */
+static long
+system_error(CURL *curl)
 {
+	long number = 0;
+
+	CHECK(curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &number) == CURLE_OK);
+	return number;
+}
+
+/* Why an address that was tried did not take us. Nobody guesses: else it is as curl says it. */
+static const char *
+name_refusal(CURL *curl, const char *reason)
+{
+	switch (system_error(curl)) {
+	case ECONNREFUSED:
+		return "connection refused";
+	case ECONNRESET:
+		return "connection reset";
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+		return "there is no way to its network";
+	case ETIMEDOUT:
+		return "nobody answered in time";
+	default:
+		return reason;
+	}
+}
+
+static status
+refuse_connection(struct ctx *cx, CURL *curl, const struct transfer *t, const char *reason)
+{
+	const char *list = t->request.allow_name;
+
+	if (t->tried || !t->kept_out)
+		return fail(cx, E_UNAVAILABLE, "it could not be reached: %s", name_refusal(curl, reason));
+	if (!list)
+		return fail(cx, E_UNAVAILABLE, "its address is not public");
+	return fail(cx, E_UNAVAILABLE,
+		"its address is not public, and not in its `%s`; where it should be reached, add its network "
+		"there",
+		list);
+}
+
+/* Why there is no whole answer to what was sent. */
+static const char *
+name_loss(CURL *curl, CURLcode code, const char *reason)
+{
+	bool gone = code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
+		    (code == CURLE_RECV_ERROR && system_error(curl) == ECONNRESET);
+
+	return gone ? "it ended the connection before its answer was complete" : reason;
+}
+
+status
+transfer_refuse(struct ctx *cx, CURL *curl, const struct transfer *t, CURLcode code, const char *why)
+{
+	const struct http_client_request *r = &t->request;
 	const char *reason = *why ? why : curl_easy_strerror(code);
 
 	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_LOGIN_DENIED)
@@ -233,12 +289,12 @@ transfer_refuse(
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		return fail(cx, E_UNAVAILABLE, "the server's certificate is not trusted: %s", reason);
 	if (r->public_only && code == CURLE_COULDNT_CONNECT)
-		return fail(cx, E_UNAVAILABLE, "it cannot be reached at %s",
-			r->allow_count ? "an address that is allowed" : "a public address");
+		return refuse_connection(cx, curl, t, reason);
 	if (code == CURLE_ABORTED_BY_CALLBACK && !sent(curl))
 		return fail(cx, E_UNAVAILABLE, "it took too long to connect: nothing was sent");
 	if (!sent(curl))
 		return fail(cx, E_UNAVAILABLE, "%s", reason);
+	reason = name_loss(curl, code, reason);
 	if (strcmp(r->method, "GET") == 0)
 		return fail(cx, E_TIMEOUT, "no whole answer came: %s", reason);
 	return fail(cx, E_COMMIT_UNKNOWN,
@@ -250,6 +306,7 @@ transfer_refuse(
 status
 http_client_run(struct ctx *cx, const struct http_client_request *request, struct http_client_answer *out)
 {
+	struct transfer t = { .request = *request };
 	scoped_list headers = NULL;
 	scoped_curl curl = NULL;
 	char why[CURL_ERROR_SIZE] = "";
@@ -261,7 +318,7 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */
 	buf_init(&body, cx->arena, request->max_answer ? request->max_answer : LIMIT_HTTP_ANSWER);
-	TRY(transfer_set_up(cx, curl, request, &headers));
+	TRY(transfer_set_up(cx, curl, &t, &headers));
 	SET(curl, CURLOPT_ERRORBUFFER, why);
 	SET(curl, CURLOPT_WRITEFUNCTION, take);
 	SET(curl, CURLOPT_WRITEDATA, &body);
@@ -271,7 +328,7 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	if (body.overflow)
 		return fail(cx, E_TOO_LARGE, "the server's answer is larger than %zu bytes", body.max);
 	if (code != CURLE_OK)
-		return transfer_refuse(cx, curl, request, code, why);
+		return transfer_refuse(cx, curl, &t, code, why);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK);
 	*out = (struct http_client_answer){ (int)number, buf_str(&body), wait };

@@ -36,6 +36,8 @@ struct http_client_request {
 	bool public_only; /* a stranger chose the URL: it must lead to a public address (http/client/guard) */
 	const struct http_net *allow; /* ... or into one of these networks */
 	size_t allow_count;
+	const char
+		*allow_name; /* what people call that list, to say where to add to it; NULL: there is none */
 	bool keep; /* http/client/many only: over a connection that is open already, if there is one; then it may be
 		    * sent a second time, unseen, where that one turns out to be dead */
 };

@@ -67,11 +67,12 @@ const behaviours = {
 	task: (m, r) => sendJson(r, 200, result(m, { resultType: 'task', taskId: '1' })),
 };
 
+const gone = /it ended the connection before its answer was complete$/;
 const expected = {
 	fine: ['done', 200], failing: ['done', 200], streaming: ['done', 200], lingering: ['done', 200],
 	invalid: ['refused', 200, /refused it: no such tool/], nameless: ['refused', 400, /what\?/], bad: ['refused', 400, /HTTP 400/], many: ['refused', 429], elsewhere: ['refused', 307],
 	internal: ['lost', 200, /halfway/], odd: ['lost', 200], broken: ['lost', 500, /HTTP 500/], down: ['lost', 503], garbage: ['lost', 200], foreign: ['lost', 200],
-	silent: ['lost', 202], hangup: ['lost', 0], half: ['lost', 200], cut: ['lost', 200], slow: ['lost', 0, /no answer came in time/], task: ['lost', 200],
+	silent: ['lost', 202], hangup: ['lost', 0, gone], half: ['lost', 200, gone], cut: ['lost', 200], slow: ['lost', 0, /no answer came in time/], task: ['lost', 200],
 };
 
 for (const reads of [false, true]) {
@@ -114,6 +115,7 @@ test('EX-4 where nobody listens, or the time is over, nothing was sent', { skip 
 	await server.close();
 	const gone = await c.call('fine');
 	assert.deepEqual([gone.end, gone.sent, gone.status], ['not_sent', 0, 0]);
+	assert.match(gone.why, /it could not be reached: connection refused/);
 	assert.equal(server.asked.filter(({ name }) => name === 'fine').length, 1);
 });
 
@@ -158,7 +160,7 @@ test('EX-3 no address of this machine is reached unless the options name its net
 	const c = client(t, server.url, { options: { allow_none: true } });
 	const answer = await c.call('fine');
 	assert.deepEqual([answer.end, answer.sent], ['not_sent', 0]);
-	assert.match(answer.why, /public address/);
+	assert.match(answer.why, /its address is not public, and not in its `networks`/);
 	assert.equal(server.opened(), 0);
 });
 
@@ -272,6 +274,14 @@ test('EX-3 a stream that breaks is taken up again where it said; where that is r
 	assert.deepEqual([lost.end, lost.status], ['lost', 200]);
 	assert.match(lost.why, /rest of the answer is refused with HTTP 404/);
 	assert.equal(server.of('tools/call').length, 2);
+});
+
+test('EX-4 a server that dies in the middle of its answer has ended it, and is not called unreachable only', { skip }, async (t) => {
+	const server = await legacyServer(t, { dies: (m, r) => { stream(r, 'id: one\nretry: 10\ndata: \n\n'); setTimeout(() => server.close(), 20); } });
+	const lost = await client(t, server.url, { era: 'legacy' }).call('dies');
+	assert.equal(lost.end, 'lost');
+	assert.ok(lost.sent > 0);
+	assert.match(lost.why, /^it ended the connection before its answer was complete, and then it could not be reached: connection refused$/);
 });
 
 test('EX-3 a question before the answer is refused where nobody can answer, and a state alone is brought back', { skip }, async (t) => {

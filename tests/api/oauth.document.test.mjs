@@ -116,7 +116,7 @@ test('SSRF: what is not at a public address is not asked, by whatever name', { s
 	const strict = await World.start({ args: ['--oauth-ca', path.join(dir, 'cert.pem')] });
 	const answer = await new Oauth(strict.server.url).page(o.query(site.id('/client.json'), pkce(), { redirect_uri }), await strict.person());
 	assert.equal(answer.status, 503);
-	assert.match(answer.text, /cannot be reached at a public address/);
+	assert.match(answer.text, /its address is not public/);
 	assert.equal(site.asked.length, before, 'and nothing of it is allowed unless the settings say so');
 	await strict.stop();
 });

@@ -44,6 +44,14 @@ test('EX-3 upstream_create, upstream_get, upstream_list, upstream_patch, upstrea
 	assert.doesNotMatch(w.server.stderr + w.server.stdout, /planted-/);
 });
 
+test('EX-3 a server that is not there and one that may not be reached are told apart', async () => {
+	for (const [networks, why] of [[['127.0.0.0/8'], /it could not be reached: connection refused/], [['10.0.0.0/8'], /its address is not public, and not in its `networks`/]]) {
+		const u = await ok(add({ url: 'http://127.0.0.1:1/mcp', networks }));
+		await refused(boss.post(`/api/v1/upstreams/${u.id}/refresh`), 503, 'unavailable', why);
+		await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+	}
+});
+
 test('EX-3 only admins who are people manage servers, and names must be told apart', async () => {
 	const operator = await w.person(['operator']);
 	await refused(operator.post('/api/v1/upstreams', { name: 'x', kind: 'http', url: up.url }), 403, 'forbidden', /mcp\.upstream\.manage/);

@@ -120,8 +120,10 @@ test('a ping is signed, is no command, and says what came back', async () => {
 	const before = receiver.requests.length;
 	const tried = await ok(world.admin.post(`/api/v1/connections/${c.id}/test`));
 	assert.equal(tried.reached, false);
-	assert.match(tried.why, /cannot be reached at an address that is allowed/);
+	assert.match(tried.why, /its address is not public, and not in its `allow`/);
 	assert.equal(receiver.requests.length, before);
+	const dead = await connect({ url: 'http://127.0.0.1:1/' });
+	assert.deepEqual(await ok(world.admin.post(`/api/v1/connections/${dead.id}/test`)), { reached: false, httpStatus: 0, why: 'it could not be reached: connection refused' });
 	await refused(world.admin.post('/api/v1/connections/nothing/test'), 404, 'not_found');
 });
 
@@ -216,7 +218,9 @@ for (const [what, answer, expected] of [
 test('what hangs up after it has read is unknown; where nobody listens it has failed', async () => {
 	const { tool: full } = await tool();
 	answers((request) => void request.socket.destroy());
-	assert.equal((await run(full)).state, 'unknown');
+	const lost = await run(full);
+	assert.equal(lost.state, 'unknown');
+	assert.match(lost.attempt.why, /it ended the connection before its answer was complete/);
 	const { tool: nobody } = await tool({}, { url: 'http://127.0.0.1:1/' });
 	assert.equal((await run(nobody)).state, 'failed');
 });

@@ -260,6 +260,7 @@ begin(struct trip *t, const char *method)
 		.public_only = true,
 		.allow = o->allow,
 		.allow_count = o->allow_count,
+		.allow_name = "networks",
 		.send_by_us = posts ? t->l->send_by_us : 0,
 		.keep = t->l->keep };
 	status s;
@@ -369,6 +370,10 @@ resume(struct trip *t)
 		if (!begin(t, "GET"))
 			return;
 		wait_for_end(t);
+		if (t->end == E_UNAVAILABLE) /* it is not there any more: what it had begun to say is over */
+			t->out->why = arena_printf(t->cx->arena,
+				"it ended the connection before its answer was complete, and then %.*s",
+				STR_ARG(t->out->why));
 		if (t->out->status >= 400)
 			t->out->why = arena_printf(t->cx->arena,
 				"the rest of the answer is refused with HTTP %d", t->out->status);

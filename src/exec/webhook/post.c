@@ -67,6 +67,7 @@ post_make(struct ctx *cx, const struct post *p, struct http_client_request *out)
 		.accept = "application/json",
 		.fields = fields,
 		.public_only = true,
+		.allow_name = "allow",
 		.max_answer = LIMIT_WEBHOOK_ANSWER };
 	out->allow_count = hook_nets(cx, c, &out->allow);
 	add(fields, &n, STR("webhook-id"), p->id);

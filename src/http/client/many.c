@@ -13,7 +13,7 @@ struct http_flight {
 	struct curl_slist *headers;
 	struct arena arena; /* of what curl only borrows */
 	struct ctx cx;
-	struct http_client_request request; /* to describe what went wrong */
+	struct transfer transfer;
 	struct http_flight_calls calls;
 	void *arg;
 	bool enough;
@@ -82,9 +82,9 @@ take(char *bytes, size_t size, size_t count, void *arg)
 static status
 set_up(struct http_flight *f, const struct http_client_request *r)
 {
-	struct http_client_request request = *r;
-
-	TRY(transfer_set_up(&f->cx, f->curl, &request, &f->headers));
+	f->transfer.request = *r;
+	f->transfer.request.ca_file = r->ca_file ? arena_cstr(&f->arena, str_of(r->ca_file)) : NULL;
+	TRY(transfer_set_up(&f->cx, f->curl, &f->transfer, &f->headers));
 	SET(f->curl, CURLOPT_TIMEOUT_MS, 0L);
 	SET(f->curl, CURLOPT_FRESH_CONNECT, r->keep ? 0L : 1L);
 	SET(f->curl, CURLOPT_FORBID_REUSE, r->keep ? 0L : 1L);
@@ -105,7 +105,6 @@ http_many_begin(struct http_many *m, struct ctx *cx, const struct http_client_re
 	CHECK(f);
 	arena_init(&f->arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&f->cx, &f->arena);
-	f->request = (struct http_client_request){ .method = r->method, .public_only = r->public_only };
 	f->calls = *calls;
 	f->arg = arg;
 	f->curl = curl_easy_init();
@@ -128,7 +127,7 @@ result_of(struct http_flight *f, CURLcode code)
 {
 	if (f->enough)
 		return fail(&f->cx, E_TOO_LARGE, "the server's answer is too large");
-	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &f->request, code, f->why);
+	return code == CURLE_OK ? OK : transfer_refuse(&f->cx, f->curl, &f->transfer, code, f->why);
 }
 
 /* Says the end of all that have one. Were there any? */

@@ -88,7 +88,20 @@ a_guarded_request_reaches_only_networks_that_it_names(void **state)
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true), E_UNAVAILABLE);
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 1),
 		E_UNAVAILABLE);
-	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "it cannot be reached at an address that is allowed");
+	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "its address is not public");
+	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 1,
+			      .allow_name = "nets"),
+		E_UNAVAILABLE);
+	assert_non_null(strstr(arena_cstr(&u.arena, u.cx.error.message), "not in its `nets`"));
+	assert_status(http_client_run(&u.cx,
+			      &(struct http_client_request){ .method = "GET",
+				      .url = STR("http://127.0.0.1:1/"),
+				      .public_only = true,
+				      .allow = nets,
+				      .allow_count = 2 },
+			      &answer),
+		E_UNAVAILABLE);
+	assert_str(ctx_message(&u.cx, E_UNAVAILABLE), "it could not be reached: connection refused");
 	assert_status(RUN(u, f, answer, "/hello", .public_only = true, .allow = nets, .allow_count = 2), OK);
 	assert_int_equal(answer.status, 200);
 }

@@ -52,6 +52,7 @@ auth_ask(struct ctx *cx, struct mcp_client *c, struct http_client_request *r, st
 	r->public_only = true;
 	r->allow = c->options.allow;
 	r->allow_count = c->options.allow_count;
+	r->allow_name = "networks";
 	r->timeout_ms = LIMIT_OIDC_MS;
 	r->max_answer = LIMIT_OIDC_ANSWER;
 	s = http_client_run(cx, r, out);
