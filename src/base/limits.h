@@ -224,6 +224,7 @@
 #define LIMIT_UPSTREAM_LIST_US		INT64_C(40000000) /* for a list; a program may have to be fetched first */
 #define LIMIT_PREVIEW_US		INT64_C(10000000) /* who proposes waits for it */
 #define LIMIT_PREVIEW_BYTES		(32u * KIB)	  /* of a state on a card */
+#define LIMIT_PREVIEW_WHY		300u		  /* bytes of why there is none: one sentence */
 #define LIMIT_UPSTREAM_DEADLINE_MS	30000		  /* for a call, unless an admin says */
 #define LIMIT_UPSTREAM_DEADLINE_MOST_MS 120000
 #define LIMIT_UPSTREAM_RESULT		(512u * KIB) /* of a call: it goes to a model */

@@ -10,16 +10,17 @@ const schema = (properties, required) => ({ type: 'object', properties, required
 const text = { type: 'string' };
 const said = (value) => ({ content: [{ type: 'text', text: value }] });
 
-const pages = new Map();
+const pages = new Map(), failures = new Map();
 let w, boss, agent, up, u, tools;
 before(async () => {
 	w = await World.start();
 	boss = await w.person(['admin']);
 	agent = await w.agentOf(boss, { level: 'operator', ratePerMinute: 100000 });
 	up = await startUpstream({ tools: [
-		{ name: 'get_page', inputSchema: schema({ id: text }, ['id']), run: ({ id }) => (pages.has(id) ? said(pages.get(id)) : { isError: true, ...said('no such page') }) },
+		{ name: 'get_page', inputSchema: schema({ id: text }, ['id']), run: ({ id }) => (failures.has(id) ? { isError: true, ...failures.get(id) } : pages.has(id) ? said(pages.get(id)) : { isError: true, ...said('no such page') }) },
 		{ name: 'update_page', inputSchema: schema({ id: text, body: text }, ['id', 'body']), run: ({ id, body }) => (pages.set(id, body), said('ok')) },
 		{ name: 'purge', inputSchema: schema({ ids: { type: 'array', items: text }, dry_run: { type: 'boolean' } }, ['ids']), run: ({ ids, dry_run }) => {
+			if (ids.includes('locked')) return { isError: true, ...said('it is locked') };
 			if (!dry_run) for (const id of ids) pages.delete(id);
 			return said(`${dry_run ? 'would purge' : 'purged'} ${ids.length}`);
 		} },
@@ -42,6 +43,15 @@ test('EX-3 get_x is suggested for update_x with the same arguments, and options 
 	assert.deepEqual(of('update_page').suggested, { before: { tool: 'get_page', arguments: { id: 'id' } } });
 	assert.equal(of('shred').suggested, undefined);
 	for (const options of [{ dryRun: 'nothing' }, { dryRun: 1 }, { before: {} }, { before: { tool: 'get_page', arguments: { id: 'nothing' } } }]) await refused(accept({ update_page: { options } }), 400, 'invalid_request', /options/);
+	const before = { tool: 'get_page', arguments: { id: 'id' } };
+	for (const [options, why] of [
+		[{ befor: 1 }, /^\/tools\/0\/options\/befor is not a known member; accepted: dryRun, before, probe$/],
+		[{ before: { ...before, argument: {} } }, /^\/tools\/0\/options\/before\/argument is not a known member; accepted: tool, arguments$/],
+		[{ before: { ...before, arguments: 1 } }, /options\.before must be/],
+		[{ before: null }, /^\/tools\/0\/options\/before must be an object/],
+		[{ probe: 1 }, /^\/tools\/0\/options\/probe must be/],
+		[[], /^\/tools\/0\/options must be an object/],
+	]) await refused(accept({ update_page: { options } }), 400, 'invalid_request', why);
 });
 
 test('EX-3 PA-2 PA-6 the state before is on the card beside what will be sent, and where it has changed nothing is sent', async () => {
@@ -60,11 +70,34 @@ test('EX-3 PA-2 PA-6 the state before is on the card beside what will be sent, a
 	assert.equal(done.state, 'applied');
 	assert.equal(pages.get('home'), 'new');
 	const missing = await propose('update_page', { id: 'nowhere', body: 'x' });
-	assert.match(missing.card.preview.before, /no such page/);
+	const { available, says, before, changes, digest } = missing.card.preview;
+	assert.deepEqual({ available, says, before, changes }, { available: false, says: 'It cannot be previewed: get_page could not read it: no such page', before: undefined, changes: undefined });
+	assert.match(digest, /^[0-9a-f]{64}$/);
 	pages.set('nowhere', 'it is there now');
 	const late = await ok(approve(missing, { apply: true }));
 	assert.equal(late.state, 'approved');
 	assert.equal(late.apply.code, 'version_drift');
+	assert.equal(pages.get('nowhere'), 'it is there now');
+	pages.delete('nowhere');
+	const still = await ok(boss.post(`/api/v1/proposals/${missing.proposalId}/apply`));
+	assert.equal(still.state, 'applied', 'it fails to be read as it did: nothing has changed');
+	assert.equal(pages.get('nowhere'), 'x');
+});
+
+test('EX-3 PA-2 what a tool says of its failure is one short line on the card, whatever it says', async () => {
+	const why = async (id) => (await propose('update_page', { id, body: 'x' })).card.preview.says;
+	const cannot = 'It cannot be previewed: get_page could not read it: ';
+	for (const [failure, line] of [
+		[said('ENOENT: no such file\n    at open (fs.js)'), 'ENOENT: no such file'],
+		[said('é'.repeat(400)), 'é'.repeat(150)],
+		[said(`x${'é'.repeat(400)}`), `x${'é'.repeat(149)}`],
+		[said(''), 'it does not say why'],
+		[{ content: [] }, 'it does not say why'],
+		[{ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }, 'it does not say why'],
+	]) {
+		failures.set('odd', failure);
+		assert.equal(await why('odd'), cannot + line);
+	}
 });
 
 test('EX-3 TL-3 TL-6 what the agent could not read at once itself is not read for its card', async () => {
@@ -83,6 +116,10 @@ test('EX-3 PA-2 the tool’s own dry-run, the history of calls like it, and an h
 	assert.equal(p.card.preview.dryRun, 'would purge 467');
 	assert.equal(p.card.preview.history, 'The last 2 calls like this named 1 to 3 things; this one names 467.');
 	assert.equal(p.card.preview.unusual, true);
+	const locked = await propose('purge', { ids: ['locked'] });
+	assert.equal(locked.card.preview.available, false);
+	assert.equal(locked.card.preview.says, 'It cannot be previewed: its own dry-run failed: it is locked');
+	assert.equal(locked.card.preview.dryRun, undefined);
 	const none = await propose('shred', { id: 'home' });
 	assert.equal(none.card.preview.available, false);
 	assert.match(none.card.preview.says, /cannot be previewed/);

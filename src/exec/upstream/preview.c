@@ -9,6 +9,7 @@
 #include "core/outside/lane.h"
 #include "db/db.h"
 #include "exec/upstream/clients.h"
+#include "json/bind.h"
 #include "json/canon.h"
 #include "json/out.h"
 
@@ -136,6 +137,33 @@ shown(struct ctx *cx, const struct json *result)
 	return json_share(cx->arena, content ? content : result);
 }
 
+/* The other server's own word that it did not do it. */
+static bool
+is_failure(const struct json *result)
+{
+	const struct json *said = json_get(result, STR("isError"));
+
+	return said && said->type == JSON_BOOL && said->truth;
+}
+
+/* The first line of what a failure says, or as much of it as a sentence bears. */
+static str
+first_line(const struct json *result)
+{
+	const struct json *content = json_get(result, STR("content")),
+			  *first = content ? json_at(content, 0) : NULL,
+			  *text = first ? json_get(first, STR("text")) : NULL;
+	str line = is_text(text) ? text->text : STR("");
+
+	line.len = str_find(line, '\n');
+	if (line.len > LIMIT_PREVIEW_WHY) {
+		line.len = LIMIT_PREVIEW_WHY;
+		while (line.len && (line.ptr[line.len] & 0xc0) == 0x80)
+			line.len--; /* no half of a character */
+	}
+	return line.len ? line : STR("it does not say why");
+}
+
 /* Members of the input that the state has under the same name, and what the call would make of them. A state that is
  * one text is set against the one text that the call has besides the arguments that find it. */
 static struct json *
@@ -210,6 +238,20 @@ cannot(struct ctx *cx, struct json *preview, str why)
 	ctx_clear(cx);
 }
 
+/* No state to show; but what it said is kept as a digest, so that it is noticed if there is one when it is applied. */
+static status
+add_failure(struct ctx *cx, struct json *preview, const struct before *b, const struct json *result)
+{
+	str digest;
+
+	TRY(canon_hash(cx, result, &digest));
+	cannot(cx, preview,
+		arena_printf(cx->arena, "%.*s could not read it: %.*s", STR_ARG(b->tool->outside->remote),
+			STR_ARG(first_line(result))));
+	json_add_member(preview, STR("digest"), json_new_string(cx->arena, digest));
+	return OK;
+}
+
 static status
 survey_before(
 	struct ctx *cx, void *arg, const struct tool_call *call, const struct before *b, struct json *preview)
@@ -228,6 +270,8 @@ survey_before(
 		cannot(cx, preview, ctx_message(cx, s));
 		return OK;
 	}
+	if (is_failure(result))
+		return add_failure(cx, preview, b, result);
 	say(cx, preview, true,
 		arena_printf(cx->arena,
 			"This is what %.*s said before. If it says something else when this is applied, "
@@ -252,6 +296,11 @@ survey_dry(struct ctx *cx, void *arg, const struct tool_call *call, str argument
 	s = ask(cx, arg, call->tool, input, &result);
 	if (s != OK) {
 		cannot(cx, preview, ctx_message(cx, s));
+		return OK;
+	}
+	if (is_failure(result)) {
+		cannot(cx, preview,
+			arena_printf(cx->arena, "its own dry-run failed: %.*s", STR_ARG(first_line(result))));
 		return OK;
 	}
 	say(cx, preview, true, STR("This is what the tool itself says it would do; nobody else has looked."));
@@ -380,12 +429,44 @@ has_argument(const struct json *definition, str name)
 	return properties && json_get(properties, name);
 }
 
+struct said_before {
+	str tool;
+	struct json *arguments;
+};
+static const struct field said_before[] = {
+	FIELD_TEXT(struct said_before, tool, .need = true, .min = 1),
+	FIELD_JSON(struct said_before, arguments, .need = true),
+	FIELD_END,
+};
+
+struct said {
+	str dry_run, probe;
+	struct json *before;
+};
+static const struct field said[] = {
+	FIELD_TEXT(struct said, dry_run),
+	FIELD_JSON(struct said, before),
+	FIELD_TEXT(struct said, probe),
+	FIELD_END,
+};
+
+status
+preview_check_members(struct ctx *cx, const struct json *options)
+{
+	struct said_before b = { 0 };
+	struct said s = { 0 };
+
+	TRY(json_bind(cx, options, said, sizeof(s), &s));
+	return s.before ? fail_below(cx, STR("/before"), json_bind(cx, s.before, said_before, sizeof(b), &b))
+			: OK;
+}
+
 static status
 check_before(struct ctx *cx, const struct json *before, const struct json *definition)
 {
 	const struct json *arguments = json_get(before, STR("arguments"));
 
-	if (!is_text(json_get(before, STR("tool"))) || !arguments || arguments->type != JSON_OBJECT)
+	if (!arguments || arguments->type != JSON_OBJECT)
 		return fail(cx, E_INVALID,
 			"options.before must be {tool, arguments: {its argument: this tool's}}");
 	JSON_EACH (argument, arguments)

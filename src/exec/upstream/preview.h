@@ -6,7 +6,9 @@
  *	{"dryRun": "argument"}               it is called with this argument true, and what it answers is shown
  *	{"before": {"tool": "read_x",        a read tool of the same server is called, each of its arguments with what
  *	            "arguments": {"a": "b"}}}  this call has under another name; its answer is shown, and its digest kept:
- *	                                     at apply it is read again, and another digest is drift
+ *	                                     at apply it is read again, and another digest is drift.
+ *	                                     Where the tool says that it cannot read it there is no state to show, but
+ *	                                     its words have a digest, too: what has come into being since is drift
  * Besides that, history: how much the last calls like it named. Where there is nothing of it the card says that it
  * cannot be previewed. The before-state is read only for who could read it at once themselves (TL-3, TL-6).
  */
@@ -19,7 +21,11 @@
 status preview_survey(struct ctx *cx, void *arg, const struct tool_call *call, const struct json **out);
 status preview_recheck(struct ctx *cx, void *arg, const struct tool_call *call, str *out_digest);
 
-/* Are they options that this tool can have? E_INVALID says what is wrong. */
+/* Are they options at all: only members that there are? {"probe": "tool"} is core/proposal/run's. E_INVALID, with issues
+ */
+status preview_check_members(struct ctx *cx, const struct json *options) MUST_USE;
+
+/* ... and such as this tool can have? E_INVALID says what is wrong. */
 status preview_check(struct ctx *cx, const struct json *options, const struct json *definition) MUST_USE;
 
 /*

@@ -310,8 +310,6 @@ apply_said(struct ctx *cx, const struct said *i, const struct pin *p, struct too
 	t->options = STR("{}");
 	if (!i->options)
 		return OK;
-	if (i->options->type != JSON_OBJECT)
-		return fail(cx, E_INVALID, "the options of %.*s must be an object", STR_ARG(t->name));
 	TRY(preview_check(cx, i->options, p->definition));
 	return json_text(cx, i->options, &t->options);
 }
@@ -374,6 +372,13 @@ take_it(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all
 }
 
 static status
+read_said(struct ctx *cx, const struct json *item, struct said *out)
+{
+	TRY(json_bind(cx, item, said, sizeof(*out), out));
+	return out->options ? fail_below(cx, STR("/options"), preview_check_members(cx, out->options)) : OK;
+}
+
+static status
 run_accept(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct accept_in *i = in;
@@ -387,8 +392,7 @@ run_accept(struct ctx *cx, const void *in, struct json_out *out)
 	JSON_EACH (item, i->tools) {
 		struct said one = { 0 };
 
-		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n++),
-			json_bind(cx, item, said, sizeof(one), &one)));
+		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n++), read_said(cx, item, &one)));
 		TRY(toolset_list(
 			cx, u.org_id, (str){ 0 }, &all, &count)); /* with what was accepted just before */
 		TRY(take_it(cx, &u, all, count, &one));
