@@ -129,6 +129,8 @@ test('EX-4 a probe that says done settles it as applied, one that says refused a
 		const p = await unknown();
 		const settled = await probe(p, ({ json }) => ({ body: JSON.stringify(wrap({ idempotencyKey: json.parameters.idempotencyKey, outcome })) }));
 		assert.deepEqual([settled.state, settled.attempt.outcome, settled.attempt.settledBy], [state, 'lost', ada.id]);
+		const [{ outcome: told, question }] = settled.attempt.evidence.slice(-1);
+		assert.deepEqual([told, question], [outcome, 'done'], 'what it says of the proposal, and that the question was answered');
 		assert.match(settled.attempt.settledReason, new RegExp(`webhook\\.wasSent was asked, and answered: ${outcome}`));
 		const [entry] = await w.audit({ proposalId: p.proposalId, action: 'proposal.settled' });
 		assert.deepEqual([entry.actorId, entry.decision], [ada.id, state]);
@@ -151,6 +153,8 @@ test('EX-4 a probe that does not say so in this form leaves it unknown, and its 
 	]) assert.equal((await probe(p, answer)).state, 'unknown');
 	const shown = await ok(ada.get(at(p)));
 	assert.equal(shown.attempt.evidence.length, 18);
+	assert.ok(shown.attempt.evidence.every(({ outcome }) => outcome === 'unknown'));
+	assert.equal(shown.attempt.evidence.at(-1).question, 'lost');
 	assert.equal(shown.attempt.settledAt, undefined);
 	assert.equal((await w.audit({ proposalId: key, action: 'proposal.settled' })).length, 0);
 	await refused(w.admin.post(at(p, '/probe')), 403, 'forbidden', /signed in/); // a token is no person who has looked

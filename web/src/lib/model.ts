@@ -76,7 +76,8 @@ export interface Card {
 export interface Evidence {
 	at: string;
 	from: string;
-	outcome: string;
+	outcome: string; // what it says of the proposal
+	question?: string; // where somebody was asked: what became of that
 	why?: string;
 	result?: Json;
 }

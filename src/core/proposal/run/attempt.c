@@ -231,9 +231,11 @@ keep_why(struct ctx *cx, str why)
 	return arena_str(cx->arena, clip(why, LIMIT_ERROR_MESSAGE));
 }
 
-/* One more piece of evidence, at the end of the list. */
+/* One more piece of evidence, at the end of the list. Its outcome is always the proposal's: what it says of that, where
+ * somebody was asked (told; what became of the question itself is another member), or else what the answer is. */
 static status
-add_evidence(struct ctx *cx, struct attempt *a, const char *from, const struct outside_answer *said)
+add_evidence(struct ctx *cx, struct attempt *a, const char *from, const struct outside_answer *said,
+	const char *told)
 {
 	struct json_out o;
 	struct buf b;
@@ -252,7 +254,9 @@ add_evidence(struct ctx *cx, struct attempt *a, const char *from, const struct o
 	json_out_object(&o, NULL);
 	json_out_time(&o, "at", now_us);
 	json_out_str(&o, "from", str_of(from));
-	json_out_str(&o, "outcome", str_of(outcomes[said->end]));
+	json_out_str(&o, "outcome", str_of(told ? told : outcomes[said->end]));
+	if (told)
+		json_out_str(&o, "question", str_of(outcomes[said->end]));
 	if (said->http_status)
 		json_out_int(&o, "httpStatus", said->http_status);
 	if (said->why.len)
@@ -346,7 +350,7 @@ attempt_finish(struct ctx *cx, str org_id, str attempt_id, int64_t fence, const 
 	if (p.state == PROPOSAL_EXECUTING && p.fence == fence && str_eq(a.id, attempt_id) && !a.ended_at) {
 		TRY(end(cx, &p, &a, said));
 	} else if (!is_repeat(&a, fence, said)) {
-		TRY(add_evidence(cx, &a, "late answer", said));
+		TRY(add_evidence(cx, &a, "late answer", said, NULL));
 		TRY(store(cx, org_id, &a));
 	}
 	if (out)
@@ -423,12 +427,13 @@ attempt_settle(struct ctx *cx, struct proposal *p, bool applied, str reason)
 }
 
 status
-attempt_keep_probe(struct ctx *cx, struct proposal *p, const struct outside_answer *said)
+attempt_keep_probe(
+	struct ctx *cx, struct proposal *p, const struct outside_answer *said, enum outside_end told)
 {
 	struct attempt a;
 
 	TRY(attempt_get(cx, p, &a));
-	TRY(add_evidence(cx, &a, "probe", said));
+	TRY(add_evidence(cx, &a, "probe", said, told == OUTSIDE_LOST ? "unknown" : outcomes[told]));
 	return store(cx, p->org_id, &a);
 }
 

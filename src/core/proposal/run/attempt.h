@@ -54,8 +54,10 @@ status attempt_lose(struct ctx *cx, str org_id, str proposal_id, bool *out_lost)
 /* Inside tx_run; p is locked and unknown: a person has found out, and says how. */
 status attempt_settle(struct ctx *cx, struct proposal *p, bool applied, str reason) MUST_USE;
 
-/* Inside tx_run; p is locked: what a probe has answered, beside what is there. */
-status attempt_keep_probe(struct ctx *cx, struct proposal *p, const struct outside_answer *a) MUST_USE;
+/* Inside tx_run; p is locked: what a probe has answered, beside what is there. told: what that says of p (done, refused;
+ * lost: nothing). */
+status attempt_keep_probe(
+	struct ctx *cx, struct proposal *p, const struct outside_answer *a, enum outside_end told) MUST_USE;
 
 /* Inside tx_run or db_read: that of p's claim. E_NOT_FOUND  it was never claimed	E_TAMPERED */
 status attempt_get(struct ctx *cx, const struct proposal *p, struct attempt *out) MUST_USE;

@@ -159,9 +159,8 @@ verdict(struct ctx *cx, const struct probing *b)
 }
 
 static status
-settle_by(struct ctx *cx, struct probing *b)
+settle_by(struct ctx *cx, struct probing *b, enum outside_end said)
 {
-	enum outside_end said = verdict(cx, b);
 	bool done = said == OUTSIDE_DONE;
 
 	if (said == OUTSIDE_LOST || b->p.state != PROPOSAL_UNKNOWN) /* a person may have been faster */
@@ -176,13 +175,15 @@ keep_answer(struct ctx *cx, void *arg)
 {
 	struct probing *b = arg;
 	bool done = b->answer.end == OUTSIDE_DONE;
+	enum outside_end said;
 	str id;
 
 	TRY(row_lock(cx, b->sending->call.org_id, b->id, &b->p));
 	cx->caller = &b->sending->caller;
 	TRY(gate_record(cx, &b->sending->pass, done ? "executed" : "failed", (str){ 0 }, &id));
-	TRY(attempt_keep_probe(cx, &b->p, &b->answer));
-	return settle_by(cx, b);
+	said = verdict(cx, b);
+	TRY(attempt_keep_probe(cx, &b->p, &b->answer, said));
+	return settle_by(cx, b, said);
 }
 
 static status
