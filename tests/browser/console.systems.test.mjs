@@ -8,6 +8,7 @@ import { Receiver } from '../api/lib/receiver.mjs';
 import { until } from '../api/lib/server.mjs';
 import { startUpstream, tool } from '../api/lib/upstream.mjs';
 import { accessible, button, Desk, done, gone, looks, seen, usable } from './lib/desk.mjs';
+import { Keyboard } from './lib/keyboard.mjs';
 
 let desk, w, ana, receiver;
 const ups = [];
@@ -498,6 +499,55 @@ test('WEB-1 a server is read and accepted with the keyboard alone', async () => 
 	await page.getByRole('heading', { name: 'Offered 1' }).waitFor();
 	assert.equal((await stored(u, 'read_file')).state, 'accepted');
 	await done(page);
+});
+
+test('EX-1 EX-3 by keyboard: a server is added, switched off and removed; a connection is made, pinged, given a tool, a new secret, and removed', async () => {
+	const up = await upstream([tool('read_page')]), page = await desk.desk(ana, '/systems'), k = await Keyboard.at(page);
+	await k.act(button(page, 'Add a server'));
+	await k.fill(field(page, 'Name'), 'byhand');
+	await k.fill(field(page, 'Address'), up.url);
+	await k.fill(field(page, 'May be in these networks'), '127.0.0.0/8');
+	await k.act(button(dialog(page), 'Add a server'));
+	await page.getByRole('heading', { name: 'byhand' }).waitFor();
+	await gone(dialog(page));
+	await k.act(button(page, 'Switch off'));
+	await page.getByText('switched off', { exact: true }).waitFor();
+	await k.act(button(page, 'Switch on'));
+	await k.act(button(page, 'Remove').first(), { back: true });
+	await k.act(button(dialog(page), 'Remove'));
+	await gone(row(page, /byhand/));
+
+	await k.act(page.getByRole('link', { name: 'Webhooks', exact: true }));
+	await k.act(button(page, 'Connect a system'));
+	await k.fill(field(page, 'Name'), 'payments');
+	await k.fill(field(page, 'Address'), receiver.url);
+	await k.fill(field(page, 'May be in these networks'), '127.0.0.0/8');
+	await k.act(button(dialog(page), 'Connect a system'));
+	await k.act(button(page, 'I have copied it'));
+	await page.getByRole('heading', { name: 'payments' }).waitFor();
+	await gone(dialog(page));
+	await k.act(button(page, 'Send a ping'));
+	await page.getByText('It answered with status 200.').waitFor();
+	await k.act(button(page, 'Declare a tool'));
+	await k.fill(field(page, 'Name'), 'payOut');
+	await k.fill(field(page, 'Title'), 'Pay out');
+	await k.fill(field(page, 'What it does, for models'), 'Pays somebody.');
+	await k.pick(dialog(page), /It changes something/);
+	await k.fill(field(page, 'What it means if it fails'), 'Nobody is paid.');
+	await k.act(button(dialog(page), 'Offer it'));
+	await row(page, /Pay out/).waitFor();
+	await k.act(button(page, 'New signing secret…'), { back: true });
+	await k.choose(field(page, 'The old one stays good for'), '1 hour');
+	await k.act(button(dialog(page), 'New signing secret'));
+	await k.act(button(page, 'I have copied it'));
+	await page.getByText('an older one is good, too').waitFor();
+	await k.act(page.getByRole('button', { name: 'Remove: webhook.payOut' }));
+	await k.act(button(dialog(page), 'Remove'));
+	await page.getByText('Nothing is declared yet').waitFor();
+	await k.act(button(page, 'Remove').first(), { back: true });
+	await k.act(button(dialog(page), 'Remove'));
+	await gone(row(page, /payments/));
+	await k.done();
 });
 
 test('EX-5 TL-9 the overview says how other systems are, what waits for an admin, and who has used how many calls', async () => {
