@@ -87,6 +87,10 @@ extern status (*const app_sweeps[])(struct ctx *cx); /* what is tidied up now an
  */
 status command_run(struct ctx *cx, char *const *words, char *const *env) MUST_USE;
 
+/* What `init --json` says of a new installation, as a line of JSON. */
+struct org_first;
+void app_write_first(struct buf *b, const struct org_first *f);
+
 /* Writes all of the text to standard output. E_UNAVAILABLE where it cannot be written. */
 status app_print(struct ctx *cx, const struct buf *b) MUST_USE;
 status app_print_to(struct ctx *cx, int fd, const struct buf *b) MUST_USE; /* or to standard error */

@@ -30,8 +30,8 @@ create(struct ctx *cx, const struct cli_call *call, struct org_first *out)
 	return org_begin(cx, &wish, out);
 }
 
-static void
-write_first(struct buf *b, const struct org_first *f)
+void
+app_write_first(struct buf *b, const struct org_first *f)
 {
 	struct json_out o;
 
@@ -133,7 +133,7 @@ run_init(struct ctx *cx, const struct cli_call *call)
 		return json ? print_error(cx, s) : s;
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 	if (json)
-		write_first(&b, &first);
+		app_write_first(&b, &first);
 	else
 		tell_first(&b, call, &first);
 	return app_print(cx, &b);

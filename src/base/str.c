@@ -202,3 +202,19 @@ str_eq_secret(str a, str b)
 		differ |= (unsigned char)(a.ptr[i] ^ b.ptr[i]);
 	return differ == 0;
 }
+
+bool
+str_has_dots(str path)
+{
+	str one, rest = path;
+
+	while (rest.len) {
+		if (!str_cut(rest, '/', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		if (str_eq(one, STR(".")) || str_eq(one, STR("..")))
+			return true;
+	}
+	return false;
+}

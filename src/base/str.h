@@ -31,6 +31,9 @@ bool str_eq(str a, str b);
 bool str_eq_nocase(str a, str b); /* ASCII letters only */
 int str_cmp(str a, str b);	  /* by bytes, shorter first */
 bool str_starts(str s, str prefix);
+
+/* Has a path a step that is "." or ".."? */
+bool str_has_dots(str path);
 bool str_ends(str s, str suffix);
 
 /* Where byte c stands in s, or s.len. */

@@ -45,29 +45,13 @@ resolve(struct ctx *cx, str path, str *out)
 	return true;
 }
 
-static bool
-has_steps(str path)
-{
-	str one, rest = path;
-
-	while (rest.len) {
-		if (!str_cut(rest, '/', &one, &rest)) {
-			one = rest;
-			rest = (str){ 0 };
-		}
-		if (str_eq(one, STR(".")) || str_eq(one, STR("..")))
-			return true;
-	}
-	return false;
-}
-
 /* The same place, said from the root; a link stays one, because that is what the program is told. */
 static bool
 absolute(struct ctx *cx, str path, str *out)
 {
 	struct stat st;
 
-	if (!str_starts(path, STR("/")) || has_steps(path))
+	if (!str_starts(path, STR("/")) || str_has_dots(path))
 		return resolve(cx, path, out);
 	while (path.len > 1 && str_ends(path, STR("/")))
 		path.len--;

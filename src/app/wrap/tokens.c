@@ -3,6 +3,7 @@
  * The tokens of wraps. One registers programs, on the authority of the first admin, and can do nothing else; it cannot
  * vote. One is the agent's: tools of other MCP servers, and nothing of Countersign's own.
  */
+#include "app/app.h"
 #include "app/client/client.h"
 #include "app/wrap/place.h"
 #include "base/clock.h"
@@ -45,29 +46,14 @@ write_file(struct ctx *cx, str path, str text)
 	return fail(cx, E_UNAVAILABLE, "%s cannot be written: %s", to, strerror(wrong));
 }
 
-/* As `init --json` prints it. */
 static status
 write_first(struct ctx *cx, str dir, const struct org_first *f)
 {
-	struct json_out o;
 	struct buf b;
 	str text;
 
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
-	json_out_init(&o, &b);
-	json_out_object(&o, NULL);
-	json_out_str(&o, "adminEmail", f->admin_email);
-	json_out_str(&o, "adminPassword", f->admin_password);
-	json_out_str(&o, "adminToken", f->admin_token);
-	json_out_str(&o, "agentToken", f->agent_token);
-	json_out_str(&o, "orgId", f->org_id);
-	json_out_str(&o, "projectId", f->project_id);
-	json_out_object(&o, "environments");
-	json_out_str(&o, "production", f->production_id);
-	json_out_str(&o, "staging", f->staging_id);
-	json_out_end(&o);
-	json_out_end(&o);
-	buf_add_char(&b, '\n');
+	app_write_first(&b, f);
 	TRY(buf_finish(&b, &text));
 	return write_file(cx, path_of(cx, dir, "first.json"), text);
 }

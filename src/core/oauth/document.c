@@ -54,22 +54,6 @@ oauth_options(const struct oauth *o)
 
 /* --- the name --- */
 
-static bool
-has_dot_segment(str path)
-{
-	str one, rest = path;
-
-	while (rest.len) {
-		if (!str_cut(rest, '/', &one, &rest)) {
-			one = rest;
-			rest = (str){ 0 };
-		}
-		if (str_eq(one, STR(".")) || str_eq(one, STR("..")))
-			return true;
-	}
-	return false;
-}
-
 bool
 document_is_id(str client_id)
 {
@@ -77,7 +61,7 @@ document_is_id(str client_id)
 
 	return redirect_split(client_id, &u) && str_eq(u.scheme, STR("https")) && u.host.len &&
 	       u.rest.len > 1 && u.rest.ptr[0] == '/' && str_find(u.rest, '?') == u.rest.len &&
-	       !has_dot_segment(u.rest);
+	       !str_has_dots(u.rest);
 }
 
 str
