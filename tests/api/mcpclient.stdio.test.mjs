@@ -63,6 +63,12 @@ test('EX-3 a program that fails and fails is left alone for a while, and says wh
 	assert.ok(c.log().match(/event=upstream.started/g).length < 6);
 });
 
+test('EX-3 of a stack trace the line is told that names the error', { skip }, async (t) => {
+	const trace = ['node:internal/loader:1', '  throw err;', "Error: Cannot find module 'x'", '    at Module._load (node:internal:922:27)', 'Node.js v20.11.0'];
+	const answer = await client(t, ['/bin/sh', '-c', 'printf "%s\\n" "$@" >&2; exit 1', 'sh', ...trace], { grant: 'off' }).call('echo');
+	assert.match(answer.why, /ended with code 1; it said: Error: Cannot find module 'x'$/);
+});
+
 test('EX-3 a program that is not there is not started, and the sentence says so', { skip }, async (t) => {
 	const answer = await client(t, ['/nowhere/at/all'], { grant: 'off' }).call('echo');
 	assert.deepEqual([answer.end, answer.sent], ['not_sent', 0]);

@@ -64,7 +64,7 @@ struct mcp_child {
 	struct arena arena; /* of the plan */
 	struct sandbox_plan plan;
 	struct lines out, words;
-	char word[LIMIT_UPSTREAM_WORD + 1]; /* the last line of its standard error */
+	struct last_words said; /* on its standard error */
 	int64_t words_us;
 	int words_said, words_dropped;
 };
@@ -264,8 +264,10 @@ take_word(void *arg, str line)
 	struct mcp_child *ch = arg;
 	const struct mcp_program *p = ch->c->options.program;
 	int64_t now = clock_mono_us();
+	char word[LIMIT_UPSTREAM_WORD + 1];
 
-	lines_show(line, p->variables, p->variable_count, ch->word, sizeof(ch->word));
+	lines_show(line, p->variables, p->variable_count, word, sizeof(word));
+	last_words_hear(&ch->said, str_of(word), now);
 	if (now - ch->words_us > WORDS_US) {
 		if (ch->words_dropped)
 			LOG(LOG_WARN, "upstream.stderr_dropped", LOG_STR("upstream", ch->c->options.name),
@@ -275,9 +277,9 @@ take_word(void *arg, str line)
 	}
 	if (++ch->words_said > LIMIT_UPSTREAM_WORDS)
 		ch->words_dropped++;
-	else if (ch->word[0])
+	else
 		LOG(LOG_INFO, "upstream.stderr", LOG_STR("upstream", ch->c->options.name),
-			LOG_STR("line", str_of(ch->word)));
+			LOG_STR("line", str_of(word)));
 }
 
 /* --- its life --- */
@@ -374,7 +376,10 @@ say_ending(struct mcp_child *ch)
 static void
 describe(struct mcp_child *ch, int how, int error)
 {
-	bool walled = !ch->c->options.program->unconfined && strncmp(ch->word, "bwrap: ", 7) == 0;
+	const struct last_words *w = &ch->said;
+	bool walled = !ch->c->options.program->unconfined && strncmp(w->last, "bwrap: ", 7) == 0;
+	const char *said = w->rank ? "; it said: " : w->last[0] ? "; it last said: " : "";
+	const char *word = w->rank ? w->telling : w->last;
 
 	if (error)
 		(void)snprintf(ch->why, sizeof(ch->why), "the program cannot be started: %s",
@@ -385,13 +390,13 @@ describe(struct mcp_child *ch, int how, int error)
 			"unprivileged user "
 			"namespaces, see to it that the granted paths exist, or grant the program to run "
 			"unconfined",
-			ch->word);
+			w->last);
 	else if (WIFSIGNALED(how))
 		(void)snprintf(ch->why, sizeof(ch->why), "the program was ended by signal %d%s%.300s",
-			WTERMSIG(how), ch->word[0] ? "; it last said: " : "", ch->word);
+			WTERMSIG(how), said, word);
 	else
 		(void)snprintf(ch->why, sizeof(ch->why), "the program ended with code %d%s%.300s",
-			WEXITSTATUS(how), ch->word[0] ? "; it last said: " : "", ch->word);
+			WEXITSTATUS(how), said, word);
 }
 
 static void
@@ -602,7 +607,7 @@ make_keeper(struct ctx *cx, struct mcp_child *ch)
 	lines_init(&ch->out, LIMIT_UPSTREAM_LINE, false, take_line, ch);
 	lines_init(&ch->words, LIMIT_UPSTREAM_WORD, true, take_word, ch);
 	(void)!read(ch->wake, &poked, sizeof(poked)); /* that was meant for the last one */
-	ch->word[0] = '\0';
+	ch->said = (struct last_words){ 0 };
 	ch->ended = false;
 	CHECK(pthread_create(&ch->keeper, NULL, keep, ch) == 0);
 	ch->kept = true;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#define OUTBURST_US  INT64_C(1000000) /* silence for so long: what was said before is another story */
 #define SECRET_LEAST 6u /* a shorter value is a word: starring it out would hide nothing and garble much */
 
 void
@@ -114,4 +115,58 @@ lines_show(str line, const struct http_client_field *secrets, size_t count, char
 		line = str_skip(line, secret ? secret : n ? n : 1);
 	}
 	room[at] = '\0';
+}
+
+/* --- last words --- */
+
+static bool
+has_nocase(str text, str part)
+{
+	for (; text.len >= part.len; text = str_skip(text, 1))
+		if (str_eq_nocase((str){ text.ptr, part.len }, part))
+			return true;
+	return false;
+}
+
+/* How much a line helps who has to find out why: "ValueError: x" more than the line that threw it. */
+static int
+rank(str line)
+{
+	static const char *const named[] = { "error: ", "exception: ", "panic: ", "fatal: ", NULL };
+	static const char *const hinted[] = { "error", "exception", "panic", "fatal", "cannot", "not found",
+		"no such", "denied", "failed", NULL };
+
+	for (size_t i = 0; named[i]; i++)
+		if (has_nocase(line, str_of(named[i])))
+			return 2;
+	for (size_t i = 0; hinted[i]; i++)
+		if (has_nocase(line, str_of(hinted[i])))
+			return 1;
+	return 0;
+}
+
+static void
+copy(char *room, size_t size, str line)
+{
+	size_t n = line.len < size ? line.len : size - 1;
+
+	memcpy(room, line.ptr, n);
+	room[n] = '\0';
+}
+
+void
+last_words_hear(struct last_words *w, str line, int64_t now_us)
+{
+	int r = rank(line);
+
+	if (now_us - w->heard_us > OUTBURST_US) {
+		w->rank = 0;
+		w->telling[0] = '\0';
+	}
+	w->heard_us = now_us;
+	copy(w->last, sizeof(w->last), line);
+	if (r <= w->rank)
+		return;
+	w->rank = r;
+	copy(w->telling, sizeof(w->telling), line);
 }

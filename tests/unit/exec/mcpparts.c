@@ -142,6 +142,51 @@ a_line_is_shown_without_secrets_and_without_tricks(void **state)
 	assert_string_equal(room, "a line that is ");
 }
 
+#define SECOND INT64_C(1000000)
+
+static const char *
+heard(struct last_words *w, const char *const *lines, int64_t now_us)
+{
+	*w = (struct last_words){ 0 };
+	for (; *lines; lines++)
+		last_words_hear(w, str_of(*lines), now_us);
+	return w->rank ? w->telling : w->last;
+}
+
+static void
+the_line_that_names_the_error_is_told_and_not_the_last_of_a_trace(void **state) /* EX-3 */
+{
+	static const char *const node[] = { "node:internal/modules/cjs/loader:1080", "  throw err;", "  ^",
+		"Error: Cannot find module '/srv/x.js'", "    at Module._load (node:internal:922:27)",
+		"  code: 'MODULE_NOT_FOUND',", "Node.js v20.11.0", NULL };
+	static const char *const python[] = { "Traceback (most recent call last):",
+		"    raise ValueError(\"no key\")", "ValueError: no key", "error: and then some", NULL };
+	static const char *const shell[] = { "sh: 1: nosuch: Not Found", "bye", NULL };
+	static const char *const plain[] = { "starting", "no licence", NULL };
+	struct last_words w;
+
+	(void)state;
+	assert_string_equal(heard(&w, node, SECOND), "Error: Cannot find module '/srv/x.js'");
+	assert_string_equal(w.last, "Node.js v20.11.0");
+	assert_string_equal(heard(&w, python, SECOND), "ValueError: no key");
+	assert_string_equal(heard(&w, shell, SECOND), "sh: 1: nosuch: Not Found");
+	assert_string_equal(heard(&w, plain, SECOND), "no licence");
+}
+
+static void
+an_error_of_long_ago_is_not_why_it_ended(void **state) /* EX-3 */
+{
+	struct last_words w = { 0 };
+
+	(void)state;
+	last_words_hear(&w, STR("error: the network is away, trying again"), SECOND);
+	last_words_hear(&w, STR("at once"), 2 * SECOND);
+	assert_int_equal(w.rank, 2);
+	last_words_hear(&w, STR("out of memory"), 9 * SECOND);
+	assert_int_equal(w.rank, 0);
+	assert_string_equal(w.last, "out of memory");
+}
+
 /* --- the sandbox --- */
 
 static bool
@@ -248,6 +293,8 @@ main(void)
 		cmocka_unit_test(scopes_are_joined_each_once),
 		cmocka_unit_test(lines_are_cut_wherever_the_pieces_end),
 		cmocka_unit_test(a_line_is_shown_without_secrets_and_without_tricks),
+		cmocka_unit_test(the_line_that_names_the_error_is_told_and_not_the_last_of_a_trace),
+		cmocka_unit_test(an_error_of_long_ago_is_not_why_it_ended),
 		cmocka_unit_test(a_program_has_walls_unless_somebody_took_them_away),
 		cmocka_unit_test(what_cannot_be_granted_is_refused),
 		cmocka_unit_test(options_name_one_server),
