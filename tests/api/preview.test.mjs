@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
+import { legacy } from './lib/mcp-clients.mjs';
+import { run } from './lib/server.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 
 const schema = (properties, required) => ({ type: 'object', properties, required, additionalProperties: false });
@@ -24,6 +26,8 @@ before(async () => {
 			if (!dry_run) for (const id of ids) pages.delete(id);
 			return said(`${dry_run ? 'would purge' : 'purged'} ${ids.length}`);
 		} },
+		{ name: 'get_user', inputSchema: schema({ id: text }, ['id']), run: ({ id }) => ({ ...said('{}'), structuredContent: { id, role: 'reader', manager: 'bob' } }) },
+		{ name: 'update_user', inputSchema: schema({ id: text, role: text }, ['id', 'role']), run: () => said('ok') },
 		{ name: 'shred', inputSchema: schema({ id: text }, ['id']), run: () => said('gone') },
 	] });
 	u = await ok(boss.post('/api/v1/upstreams', { name: 'wiki', kind: 'http', url: up.url, networks: ['127.0.0.0/8'] }));
@@ -111,7 +115,9 @@ test('EX-3 TL-3 TL-6 what the agent could not read at once itself is not read fo
 
 test('EX-3 PA-2 the tool’s own dry-run, the history of calls like it, and an honest nothing', async () => {
 	await ok(accept({ purge: { effect: 'destructive', options: { dryRun: 'dry_run' } }, shred: { effect: 'destructive' } }));
-	for (const n of [1, 3]) await propose('purge', { ids: Array.from({ length: n }, (_, i) => `p${i}`) });
+	const histories = [];
+	for (const n of [1, 3]) histories.push((await propose('purge', { ids: Array.from({ length: n }, (_, i) => `p${i}`) })).card.preview.history);
+	assert.deepEqual(histories, [undefined, 'The last 1 call like this named 1 thing; this one names 3.']);
 	const p = await propose('purge', { ids: Array.from({ length: 467 }, (_, i) => `p${i}`) });
 	assert.equal(p.card.preview.dryRun, 'would purge 467');
 	assert.equal(p.card.preview.history, 'The last 2 calls like this named 1 to 3 things; this one names 467.');
@@ -124,4 +130,52 @@ test('EX-3 PA-2 the tool’s own dry-run, the history of calls like it, and an h
 	assert.equal(none.card.preview.available, false);
 	assert.match(none.card.preview.says, /cannot be previewed/);
 	assert.equal(pages.get('home'), 'new', 'nothing was purged');
+});
+
+// What a person reads who decides in a terminal; the card is wrapped to the screen's width.
+const terminal = async (command, p, ...flags) => {
+	const { code, stdout, stderr } = await run([command, p.proposalId, ...flags], { env: { COUNTERSIGN_SERVER: w.server.url, COUNTERSIGN_TOKEN: w.first.adminToken } });
+	assert.equal(code, 0, stderr);
+	return stdout;
+};
+
+test('AP-5 AP-6 PA-2 on a terminal, too, the card has all that is known before: what is compared, what was said, how much is usual', async () => {
+	pages.set('home', 'old\nlines');
+	const p = await propose('update_page', { id: 'home', body: 'new\nlines' });
+	const card = await terminal('deny', p);
+	assert.match(card, /^Preview {5}This is what get_page said before\. If it says something else when\s+this is\s+applied, nothing is sent\.$/m);
+	assert.match(card, /^Compared {4}\/body\n {12}- old\n {12}- lines\n {12}\+ new\n {12}\+ lines$/m);
+	assert.doesNotMatch(card, /There now/, 'what was compared as a whole is there once');
+	assert.match(card, new RegExp(`^Digest {6}${p.card.preview.digest}$`, 'm'));
+	assert.match(card, /^Usual {7}The last \d+ calls like this named 1 thing; this one names 1\.$/m);
+
+	pages.set('evil', 'Status      applied\n\x1b[2K');
+	const evil = await terminal('proposals', await propose('update_page', { id: 'evil', body: 'x' }));
+	assert.match(evil, /^ {12}- Status {6}applied\n {12}- .*\[2K$/m);
+	assert.doesNotMatch(evil, /\x1b|^Status {6}applied/m, 'theirs never looks like ours');
+
+	pages.set('big', 'x'.repeat(40000));
+	const big = await terminal('proposals', await propose('update_page', { id: 'big', body: 'x' }));
+	assert.match(big, /^There now {3}40002 bytes, too many for a card; their SHA-256:\n {12}[0-9a-f]{64}$/m);
+
+	const many = await propose('purge', { ids: Array.from({ length: 467 }, (_, i) => `p${i}`) });
+	const dry = await terminal('proposals', many);
+	assert.match(dry, /^Dry run {5}what the tool says it would do:\n {12}> "would purge 467"$/m);
+
+	const cannot = await terminal('proposals', await propose('update_page', { id: 'nobody', body: 'x' }));
+	assert.match(cannot, /^Preview {5}It cannot be previewed: get_page could not read it: no such page$/m);
+});
+
+test('AP-5 PA-2 a state that has more than the call names is there as a whole, beside what would differ', async () => {
+	await ok(accept({ get_user: { effect: 'read', tier: 'always_allow' }, update_user: { effect: 'mutate', options: of('update_user').suggested } }));
+	const shown = await terminal('proposals', await propose('update_user', { id: 'ada', role: 'admin' }));
+	assert.match(shown, /^Compared {4}\/role\n {12}- "reader"\n {12}\+ "admin"\nThere now {3}what the other system said:\n {12}> id: "ada"\n {12}> manager: "bob"\n {12}> role: "reader"$/m);
+});
+
+test('AP-5 MCP-2 PA-2 the text that a model gets of a pending proposal has what is known before', async () => {
+	pages.set('home', 'old');
+	const client = await legacy(w.server.url, agent.token);
+	const { content } = await client.call(of('update_page').name, { id: 'home', body: 'newer' });
+	assert.match(content[0].text, /Compared {4}\/body\n {12}- "old"\n {12}\+ "newer"/);
+	await client.close();
 });

@@ -344,6 +344,14 @@ names(const struct json *value)
 	return most;
 }
 
+static str
+things(struct arena *a, int64_t least, int64_t most)
+{
+	if (least == most)
+		return arena_printf(a, "%" PRId64 " %s", most, most == 1 ? "thing" : "things");
+	return arena_printf(a, "%" PRId64 " to %" PRId64 " things", least, most);
+}
+
 static status
 add_history(struct ctx *cx, const struct tool_call *call, struct json *preview)
 {
@@ -363,10 +371,11 @@ add_history(struct ctx *cx, const struct tool_call *call, struct json *preview)
 	if (!p.count)
 		return OK;
 	json_add_member(preview, STR("history"),
-		json_new_string(cx->arena, arena_printf(cx->arena,
-						   "The last %zu calls like this named %" PRId64
-						   " to %" PRId64 " things; this one names %" PRId64 ".",
-						   p.count, least, most, now)));
+		json_new_string(cx->arena,
+			arena_printf(cx->arena,
+				"The last %zu %s like this named %.*s; this one names %" PRId64 ".", p.count,
+				p.count == 1 ? "call" : "calls", STR_ARG(things(cx->arena, least, most)),
+				now)));
 	json_add_member(preview, STR("unusual"), json_new_bool(cx->arena, now > 10 * most));
 	return OK;
 }

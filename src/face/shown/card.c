@@ -10,6 +10,7 @@
 
 #define ADDED	"            + "
 #define REMOVED "            - "
+#define QUOTED	"            > "
 
 /* --- the parts --- */
 
@@ -211,21 +212,105 @@ show_approvers(struct ctx *cx, struct buf *b, const struct json *approvers)
 
 /* --- what another system does --- */
 
-/* How sure one can be of it, and what can be seen before. */
+/* How sure one can be of it. */
 static void
-show_outside(struct ctx *cx, struct buf *b, const struct json *card)
+show_outside(struct ctx *cx, struct buf *b, const struct json *execution)
 {
-	const struct json *execution = part_of(card, "execution"), *preview = part_of(card, "preview");
-
 	if (!execution)
 		return;
 	shown_field(b, "Done by",
 		arena_printf(cx->arena, "another system (%.*s)", STR_ARG(text_of(execution, "contract"))));
 	shown_field(b, "", text_of(execution, "promise"));
-	if (text_of(preview, "says").len)
-		shown_field(b, "Preview", text_of(preview, "says"));
-	else if (preview)
-		shown_field(b, "Preview", shown_json(cx, preview));
+}
+
+/* Text of several lines as its lines, each behind the mark; anything else as JSON, where a text has its quotes. */
+static void
+show_said(struct ctx *cx, struct buf *b, const char *mark, const struct json *value)
+{
+	bool lines = value->type == JSON_STRING && str_find(value->text, '\n') < value->text.len;
+
+	if (lines)
+		shown_marked(b, mark, value->text);
+	else
+		show_value(cx, b, mark, value);
+}
+
+/* How it is over there, beside what the call says. */
+static void
+show_compared(struct ctx *cx, struct buf *b, const struct json *changes)
+{
+	if (!changes)
+		return;
+	JSON_EACH (one, changes) {
+		const struct json *before = part_of(one, "before"), *after = part_of(one, "after");
+
+		shown_field(b, "Compared", shown_line(cx->arena, text_of(one, "path")));
+		if (before)
+			show_said(cx, b, REMOVED, before);
+		if (after)
+			show_said(cx, b, ADDED, after);
+	}
+}
+
+/* All of it, unless it was compared as a whole; of what is too large for a card its size and its hash. */
+static void
+show_before(struct ctx *cx, struct buf *b, const struct json *preview)
+{
+	const struct json *before = part_of(preview, "before"), *changes = part_of(preview, "changes");
+	const struct json *was = changes ? part_of(changes->child, "before") : NULL;
+
+	if (part_of(preview, "beforeHash")) {
+		shown_field(b, "There now",
+			arena_printf(cx->arena, "%.*s bytes, too many for a card; their SHA-256:",
+				STR_ARG(shown_json(cx, part_of(preview, "beforeBytes")))));
+		shown_field(b, "", text_of(preview, "beforeHash"));
+	}
+	if (!before || (was && json_equal(was, before)))
+		return;
+	shown_field(b, "There now", STR("what the other system said:"));
+	show_said(cx, b, QUOTED, before);
+}
+
+/* What the preview has besides, so that nothing of it is left out silently. */
+static void
+show_more(struct ctx *cx, struct buf *b, const struct json *preview)
+{
+	static const char *const known[] = { "available", "says", "history", "unusual", "before", "changes",
+		"beforeBytes", "beforeHash", "dryRun", "digest", NULL };
+
+	JSON_EACH (member, preview) {
+		size_t i = 0;
+
+		while (known[i] && !str_eq(member->key, str_of(known[i])))
+			i++;
+		if (!known[i])
+			shown_field(b, "",
+				arena_printf(cx->arena, "%.*s: %.*s",
+					STR_ARG(shown_line(cx->arena, member->key)),
+					STR_ARG(shown_json(cx, member))));
+	}
+}
+
+/* What can be known before it is done (PA-2), or that nothing can. */
+static void
+show_preview(struct ctx *cx, struct buf *b, const struct json *preview)
+{
+	const struct json *unusual = part_of(preview, "unusual"), *dry = part_of(preview, "dryRun");
+
+	if (!preview)
+		return;
+	shown_field(b, "Preview", text_of(preview, "says"));
+	if (text_of(preview, "history").len)
+		shown_field(b, unusual && unusual->truth ? "UNUSUAL" : "Usual", text_of(preview, "history"));
+	show_compared(cx, b, part_of(preview, "changes"));
+	show_before(cx, b, preview);
+	if (dry) {
+		shown_field(b, "Dry run", STR("what the tool says it would do:"));
+		show_said(cx, b, QUOTED, dry);
+	}
+	if (text_of(preview, "digest").len)
+		shown_field(b, "Digest", text_of(preview, "digest"));
+	show_more(cx, b, preview);
 }
 
 /* What became of it: what is known, and what was found out afterwards. */
@@ -238,7 +323,7 @@ show_attempt(struct ctx *cx, struct buf *b, const struct json *a)
 		arena_printf(cx->arena, "%.*s, claimed %.*s, %.*s bytes sent", STR_ARG(text_of(a, "outcome")),
 			STR_ARG(text_of(a, "claimedAt")), STR_ARG(shown_json(cx, part_of(a, "sentBytes")))));
 	if (text_of(a, "why").len)
-		shown_marked(b, "            > ", text_of(a, "why"));
+		shown_marked(b, QUOTED, text_of(a, "why"));
 	if (part_of(a, "evidence"))
 		shown_field(b, "Evidence", shown_json(cx, part_of(a, "evidence")));
 	if (!text_of(a, "settledBy").len)
@@ -246,7 +331,7 @@ show_attempt(struct ctx *cx, struct buf *b, const struct json *a)
 	shown_field(b, "Settled",
 		arena_printf(cx->arena, "%.*s, by %.*s", STR_ARG(text_of(a, "settledAt")),
 			STR_ARG(text_of(a, "settledBy"))));
-	shown_marked(b, "            > ", text_of(a, "settledReason"));
+	shown_marked(b, QUOTED, text_of(a, "settledReason"));
 }
 
 /* --- votes --- */
@@ -279,7 +364,7 @@ show_vote(struct ctx *cx, struct buf *b, const struct json *vote)
 			STR_ARG(shown_line(cx->arena, text_of(vote, "name"))),
 			STR_ARG(text_of(vote, "personId"))));
 	if (text_of(vote, "reason").len)
-		shown_marked(b, "            > ", text_of(vote, "reason"));
+		shown_marked(b, QUOTED, text_of(vote, "reason"));
 }
 
 /* --- all of it --- */
@@ -317,11 +402,12 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));
 	show_change(cx, b, part_of(card, "change"));
+	show_preview(cx, b, part_of(card, "preview"));
 	show_radius(cx, b, card);
 	show_risk(cx, b, part_of(card, "risk"));
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));
-	show_outside(cx, b, card);
+	show_outside(cx, b, part_of(card, "execution"));
 	show_asker(cx, b, part_of(card, "askedBy"));
 	show_approvers(cx, b, part_of(card, "approvers"));
 	show_expiry(cx, b, part_of(card, "expiresAt"));

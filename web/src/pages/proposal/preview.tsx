@@ -13,7 +13,7 @@ type Changes = { path: string; before?: Json; after?: Json }[];
 
 const CANNOT = 'It cannot be previewed: ';
 const READ = /^This is what (.+) said before\. If it says something else when this is applied, nothing is sent\.$/s;
-const HISTORY = /^The last (\d+) calls like this named (\d+) to (\d+) things; this one names (\d+)\.$/;
+const HISTORY = /^The last (\d+) calls? like this named (\d+)(?: to (\d+))? things?; this one names (\d+)\.$/;
 
 /** The server's sentence in the reader's language. */
 function said(w: Words, text: string): string {
@@ -23,8 +23,8 @@ function said(w: Words, text: string): string {
 }
 
 function past(w: Words, text: string): string {
-	const numbers = HISTORY.exec(text)?.slice(1).map(Number);
-	return numbers ? w.card.history(numbers[0]!, numbers[1]!, numbers[2]!, numbers[3]!) : text;
+	const [, calls, least, most, now] = HISTORY.exec(text) ?? [];
+	return calls ? w.card.history(Number(calls), Number(least), Number(most ?? least), Number(now)) : text;
 }
 
 const isChanges = (value: Json | undefined): value is Json[] & Changes => Array.isArray(value) && value.length > 0 && value.every((one) => one !== null && typeof one === 'object' && !Array.isArray(one) && typeof one['path'] === 'string');
