@@ -95,6 +95,8 @@ stop(struct app *app, int64_t *first_us)
 	LOG(LOG_INFO, "server.stopping", LOG_INT("drain_seconds", app->config.drain_seconds));
 	event_end(app->events);
 	mcp_end(app->mcp); /* before the server ends all streams */
+	if (app->needed_fd > 0)
+		upstreams_give_up(app->upstreams); /* whoever comes next waits for our end */
 	http_server_stop(app->server);
 }
 

@@ -121,6 +121,86 @@ test('EX-3 whoever is killed leaves nothing behind', { skip }, async (t) => {
 	await one.client.close();
 });
 
+test('EX-3 EX-4 a shared server that is killed is started again by one of the wraps, and all go on', { skip }, async (t) => {
+	const { place, line } = await scene(t);
+	const one = await place.wrap(line), two = await place.wrap([...line, 'again']);
+	for (const { name } of [one, two]) await accept(place, name, 'echo', ...reads);
+	await until(async () => (await one.tools()).length + (await two.tools()).length === 2, 'the tools');
+	const clients = [one, two].map(({ transport }) => transport.pid);
+	const server = async () => {
+		const fresh = (await processesOf(place.data)).filter((pid) => !clients.includes(pid));
+		return fresh.length === 1 && fresh[0];
+	};
+	const was = await server();
+	assert.ok(was);
+	for (const round of [1, 2]) {
+		process.kill(await server(), 'SIGKILL');
+		const echoed = await Promise.all([one, two].map((wrap) => wrap.call('echo', { round })));
+		assert.deepEqual(echoed.map(text), [{ round }, { round }]);
+		await until(server, 'one server again');
+	}
+	assert.notEqual(await server(), was);
+	assert.match(one.stderr + two.stderr, /countersign: the server on \S+ has ended, and is started again/);
+	const url = await place.url();
+	await one.close();
+	assert.deepEqual(text(await two.call('echo', { a: 1 })), { a: 1 });
+	await two.close();
+	await until(() => fetch(url).then(() => false, () => true), 'the end of the server, with the last of them');
+});
+
+test('EX-3 a shared server that cannot be started again is said at once, and where it can be it is', { skip }, async (t) => {
+	const { place, line } = await scene(t);
+	const one = await place.wrap(line);
+	await accept(place, one.name, 'echo', ...reads);
+	await until(async () => (await one.tools()).length === 1, 'the tool');
+	const kept = await readFile(path.join(place.data, 'wrap.json'));
+	const [server] = (await processesOf(place.data)).filter((pid) => pid !== one.transport.pid);
+	await writeFile(path.join(place.data, 'wrap.json'), '{}');
+	process.kill(server, 'SIGKILL');
+	await assert.rejects(one.call('echo'), /wrap\.json is not a file of wrap's/);
+	await writeFile(path.join(place.data, 'wrap.json'), kept);
+	assert.deepEqual(text(await one.call('echo', { a: 1 })), { a: 1 });
+	await one.close();
+});
+
+test('EX-3 a server that somebody runs by hand is not started again by wraps, but waited for', { skip }, async (t) => {
+	const { place, line } = await scene(t);
+	await (await place.wrap(line)).close();
+	await place.end();
+	const serve = (listen) => startServer({ listen, database: { flags: ['--data', place.data], drop: async () => {} }, args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed'] });
+	const server = await serve();
+	const one = await place.wrap(line);
+	await accept(place, one.name, 'echo', ...reads);
+	await until(async () => (await one.tools()).length === 1, 'the tool');
+	await server.stop();
+	const waits = one.call('echo', { a: 1 });
+	await until(() => /does not answer/.test(one.stderr), 'the wrap has noticed');
+	const again = await serve(`127.0.0.1:${server.port}`);
+	assert.deepEqual(text(await waits), { a: 1 });
+	assert.doesNotMatch(one.stderr, /is started again/);
+	await one.close();
+	await again.stop();
+});
+
+test('CLI-1 EX-3 what a wrap waits for is said, and a program that never answered is not waited for', { skip }, async (t) => {
+	const { place, line } = await scene(t);
+	const mute = spawn(program, ['wrap', ...place.flags, '--name', 'mute', '--', '/bin/sleep', '100'], { env: { HOME: place.dir, PATH: process.env.PATH }, stdio: 'ignore' });
+	await until(async () => /event=upstream\.started/.test(await readFile(path.join(place.data, 'wrap.log'), 'utf8').catch(() => '')), 'the program');
+	mute.kill('SIGKILL');
+	await until(async () => (await processesOf(place.data)).length === 0, 'the end of its server', 25);
+	const lock = path.join(place.data, 'wrap.start');
+	const holder = spawn('flock', [lock, 'cat'], { stdio: ['pipe', 'ignore', 'inherit'] });
+	const isHeld = async () => (await once(spawn('flock', ['--nonblock', lock, 'true']), 'close'))[0] !== 0;
+	await until(isHeld, 'the lock');
+	const late = spawn(program, ['wrap', ...place.flags, '--', ...line], { env: { HOME: place.dir, PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'pipe'] });
+	let said = '';
+	late.stderr.setEncoding('utf8').on('data', (s) => (said += s));
+	await until(() => /^countersign: \S+: waiting for another wrap that starts the server, or sets itself up$/m.test(said), 'what it waits for');
+	holder.stdin.end();
+	assert.deepEqual(await once(late, 'close'), [0, null], said);
+	assert.match(said, /is behind Countersign's gate/);
+});
+
 test('EX-3 a line that is another one is another program: it is accepted anew, and never takes a name that is in use', { skip }, async (t) => {
 	const { place, line } = await scene(t);
 	const named = { flags: ['--name', 'files'] };

@@ -84,7 +84,7 @@ is_shown(const struct bridge *b, const struct json *tool)
 {
 	str name = text_of(tool, "name");
 
-	return !str_starts(name, STR("mcp__")) || str_starts(name, b->only);
+	return !str_starts(name, STR("mcp__")) || str_starts(name, b->options.only);
 }
 
 static void
@@ -119,7 +119,7 @@ narrow(const struct letter *l, struct ctx *cx, const struct json *doc, str text)
 	struct json_out o;
 	struct buf b;
 
-	if (!l->bridge->only.len || !str_eq(l->method, STR("tools/list")) || !result ||
+	if (!l->bridge->options.only.len || !str_eq(l->method, STR("tools/list")) || !result ||
 		result->type != JSON_OBJECT)
 		return text;
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
@@ -283,24 +283,48 @@ try_again(struct letter *l)
 	return true;
 }
 
+/* Nobody listens where the server was: a wrap brings it back. False: it could not, *out_sentence says why. */
+static bool
+revive(struct bridge *b, str *out_sentence)
+{
+	const struct bridge_options *o = &b->options;
+	status s = o->revive(b->cx, o->arg);
+
+	if (s == OK) {
+		b->reached = true;
+		bridge_aim(b);
+		return true;
+	}
+	*out_sentence = ctx_message(b->cx, s);
+	return false;
+}
+
+static str
+describe(struct letter *l, status s, str why)
+{
+	return arena_printf(&l->arena,
+		s == E_UNAVAILABLE ? "the Countersign server at %.*s cannot be reached (%.*s); start it with "
+				     "`countersign serve`"
+				   : "the Countersign server at %.*s gave no whole answer (%.*s)",
+		STR_ARG(l->bridge->cx->app->config.server), STR_ARG(why));
+}
+
 static void
 fail_letter(struct letter *l, status s, str why)
 {
 	struct bridge *b = l->bridge;
-	str server = b->cx->app->config.server;
-	bool hello = l->kind == LETTER_HELLO;
+	str sentence = describe(l, s, why);
+	bool hello = l->kind == LETTER_HELLO, gone = false;
 
 	if (!b->away)
-		bridge_say(b, "the server at %.*s does not answer: %.*s", STR_ARG(server), STR_ARG(why));
+		bridge_say(b, "the server at %.*s does not answer: %.*s", STR_ARG(b->cx->app->config.server),
+			STR_ARG(why));
 	b->away = true;
-	if (follow_again(l, 0) || (s != E_TOO_LARGE && s != E_INVALID && try_again(l)))
+	if (s == E_UNAVAILABLE && b->options.revive)
+		gone = !revive(b, &sentence);
+	if (follow_again(l, 0) || (!gone && s != E_TOO_LARGE && s != E_INVALID && try_again(l)))
 		return;
-	letter_refuse(l, s == E_TOO_LARGE ? -32603 : 503,
-		arena_printf(&l->arena,
-			s == E_UNAVAILABLE ? "the Countersign server at %.*s cannot be reached (%.*s); start "
-					     "it with `countersign serve`"
-					   : "the Countersign server at %.*s gave no whole answer (%.*s)",
-			STR_ARG(server), STR_ARG(why)));
+	letter_refuse(l, s == E_TOO_LARGE ? -32603 : 503, sentence);
 	letter_drop(l);
 	if (!hello)
 		return;

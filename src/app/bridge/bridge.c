@@ -241,20 +241,29 @@ server_of(const struct config *c)
 	return server;
 }
 
+/* What is under way has its own copy. */
+void
+bridge_aim(struct bridge *b)
+{
+	str server = server_of(&b->cx->app->config);
+
+	if (!str_starts(b->url, server) || b->url.len != server.len + strlen("/mcp"))
+		b->url = arena_printf(b->cx->arena, "%.*s/mcp", STR_ARG(server));
+}
+
 static status
 begin(struct ctx *cx, struct bridge *b)
 {
 	const struct config *c = &cx->app->config;
-	str server = server_of(c);
 
 	if (!c->token.len)
 		return fail(cx, E_INVALID,
 			"there is no token; put one into COUNTERSIGN_TOKEN (`init` shows the agent's, "
 			"`token mint --for` makes more)");
 	b->cx = cx;
-	b->url = arena_printf(cx->arena, "%.*s/mcp", STR_ARG(server));
+	bridge_aim(b);
 	b->ca_file = c->server_ca.len ? arena_cstr(cx->arena, c->server_ca) : NULL;
-	warn(b, server);
+	warn(b, server_of(c));
 	b->many = http_many_new();
 	b->params = mcp_params_new();
 	arena_init(&b->scratch, LIMIT_REQUEST_ARENA);
@@ -263,9 +272,9 @@ begin(struct ctx *cx, struct bridge *b)
 }
 
 status
-bridge_run(struct ctx *cx, str only)
+bridge_run(struct ctx *cx, const struct bridge_options *options)
 {
-	struct bridge b = { .only = only };
+	struct bridge b = { .options = *options };
 	struct lines in = { 0 };
 
 	TRY(begin(cx, &b));
@@ -286,5 +295,5 @@ status
 run_mcp(struct ctx *cx, const struct cli_call *call)
 {
 	(void)call;
-	return bridge_run(cx, (str){ 0 });
+	return bridge_run(cx, &(struct bridge_options){ 0 });
 }

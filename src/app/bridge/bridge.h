@@ -33,6 +33,13 @@ struct ask {
 	bool answered;
 };
 
+struct bridge_options {
+	str only; /* of other servers' tools the client is shown those whose names begin so; empty: all */
+	/* Brings a server back that cannot be reached, and says where in the settings. NULL: that is somebody else's */
+	status (*revive)(struct ctx *cx, void *arg);
+	void *arg;
+};
+
 enum letter_kind {
 	LETTER_MESSAGE,
 	LETTER_HELLO,  /* initialize */
@@ -83,19 +90,21 @@ struct bridge {
 	str session, version, hello; /* hello: what opened it */
 	bool opening;
 	struct mcp_params *params;
-	str only;     /* of other servers' tools the client is shown those whose names begin so; empty: all */
-	bool reached; /* the server has answered once: it is away, not absent */
-	bool away;    /* and somebody has been told */
+	struct bridge_options options;
+	bool reached;  /* the server has answered once: it is away, not absent */
+	bool away;     /* and somebody has been told */
 	bool deserted; /* nobody reads what we write */
 };
 
 /* --- bridge.c --- */
 status run_mcp(struct ctx *cx, const struct cli_call *call);
 /*
- * The same with the server and the token of the settings as they are now. only: of the tools of other MCP servers the
- * list has those whose names begin so; it is about what is shown, the token says what may be called. Empty: all.
+ * The same with the server and the token of the settings as they are now. options->only is about what is shown; the
+ * token says what may be called.
  */
-status bridge_run(struct ctx *cx, str only) MUST_USE;
+status bridge_run(struct ctx *cx, const struct bridge_options *options) MUST_USE;
+/* The server is where the settings say now. */
+void bridge_aim(struct bridge *b);
 void
 bridge_say(struct bridge *b, const char *format, ...) __attribute__((format(printf, 2, 3))); /* to people */
 void bridge_write(struct bridge *b, str message);		     /* to the client, as one line */

@@ -13,7 +13,9 @@
 
 #define LOOK_MS	       20
 #define LOOKS	       1500u /* 30 s: a start migrates the schema first */
+#define PATIENT_LOOKS  50u   /* a second: then people hear what is waited for */
 #define LINE_MAX_BYTES 512u
+#define WRAPS	       "wrap"
 
 static const char *
 path_of(struct ctx *cx, str dir)
@@ -25,7 +27,8 @@ void
 address_publish(struct ctx *cx, str url)
 {
 	const struct config *c = &cx->app->config;
-	str text = arena_printf(cx->arena, "%.*s\n%.*s\n", STR_ARG(url), STR_ARG(c->stdio_upstreams));
+	str text = arena_printf(cx->arena, "%.*s\n%.*s\n%s\n", STR_ARG(url), STR_ARG(c->stdio_upstreams),
+		cx->app->needed_fd > 0 ? WRAPS : "serve");
 	int fd;
 
 	if (c->database.len)
@@ -63,6 +66,7 @@ read_address(struct ctx *cx, int fd, struct address *out)
 
 	if (!str_cut(text, '\n', &a.url, &text) || !str_cut(text, '\n', &a.programs, &text))
 		return false;
+	a.wraps = str_eq(text, STR(WRAPS "\n"));
 	*out = a;
 	return true;
 }
@@ -86,6 +90,17 @@ in_use(struct ctx *cx, str dir)
 	return fd >= 0 && !is_free(fd);
 }
 
+void
+address_say_waiting(struct ctx *cx, str dir, const char *what)
+{
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
+	buf_printf(&b, PROGRAM ": %.*s: waiting for %s\n", STR_ARG(dir), what);
+	if (app_print_to(cx, STDERR_FILENO, &b) != OK)
+		ctx_clear(cx); /* nobody reads it */
+}
+
 status
 address_find(struct ctx *cx, str dir, struct address *out, bool *out_found)
 {
@@ -102,6 +117,9 @@ address_find(struct ctx *cx, str dir, struct address *out, bool *out_found)
 			*out_found = false;
 			return OK;
 		}
+		if (i == PATIENT_LOOKS)
+			address_say_waiting(cx, dir,
+				"the process that has it open: a server on its way, or another command");
 		(void)poll(NULL, 0, LOOK_MS); /* it is starting, or another command is at work */
 	}
 	return fail(cx, E_UNAVAILABLE,

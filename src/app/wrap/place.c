@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -20,6 +21,9 @@
 
 #define USUAL_PORT    7700 /* where people look for the console */
 #define DRAIN_SECONDS 5	   /* nobody is there any more when it stops */
+#define TRY_MS	      20
+#define TRIES	      50u /* a second: then people hear what is waited for */
+#define ANOTHER	      "another wrap that starts the server, or sets itself up"
 
 static status
 refuse(struct ctx *cx, const char *path, const char *what)
@@ -71,15 +75,30 @@ make(struct ctx *cx, str path)
 	return OK;
 }
 
+/* Waits as long as it takes, but not in silence. what: for what, in words. */
+static bool
+take(struct ctx *cx, str dir, int fd, int how, const char *what)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		if (flock(fd, how | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK)
+			return false;
+		(void)poll(NULL, 0, TRY_MS);
+	}
+	address_say_waiting(cx, dir, what);
+	return flock(fd, how) == 0;
+}
+
 static status
-lock_file(struct ctx *cx, str dir, const char *name, int how, int *out)
+lock_file(struct ctx *cx, str dir, const char *name, int how, const char *what, int *out)
 {
 	const char *path = arena_printf(cx->arena, "%.*s/%s", STR_ARG(dir), name).ptr;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return refuse(cx, path, "opened");
-	if (flock(fd, how) != 0) {
+	if (!take(cx, dir, fd, how, what)) {
 		(void)close(fd);
 		return refuse(cx, path, "locked");
 	}
@@ -100,9 +119,9 @@ place_enter(struct ctx *cx, struct place *out)
 	if (!realpath(arena_cstr(cx->arena, dir), room))
 		return refuse(cx, arena_cstr(cx->arena, dir), "found");
 	p.dir = arena_str(cx->arena, str_of(room));
-	s = lock_file(cx, p.dir, "wrap.lock", LOCK_SH, &p.hold);
+	s = lock_file(cx, p.dir, "wrap.lock", LOCK_SH, "the server of earlier wraps to end", &p.hold);
 	if (s == OK)
-		s = lock_file(cx, p.dir, "wrap.start", LOCK_EX, &p.start);
+		s = lock_file(cx, p.dir, "wrap.start", LOCK_EX, ANOTHER, &p.start);
 	if (s == OK)
 		*out = p;
 	else
@@ -198,7 +217,7 @@ become_server(struct ctx *cx, struct place *p, int told)
 	CHECK(dup2(null, STDIN_FILENO) >= 0 && dup2(told, STDOUT_FILENO) >= 0 &&
 		dup2(log >= 0 ? log : null, STDERR_FILENO) >= 0);
 	(void)close(told);
-	s = lock_file(cx, p->dir, "wrap.lock", LOCK_UN, &cx->app->needed_fd);
+	s = lock_file(cx, p->dir, "wrap.lock", LOCK_UN, "", &cx->app->needed_fd);
 	if (s == OK)
 		s = run_serve(cx, &none);
 	buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
@@ -237,7 +256,8 @@ start(struct ctx *cx, struct place *p)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return refuse(cx, "a pipe", "made");
-	pid = fork(); /* no thread of ours is alive here */
+	(void)waitpid(-1, NULL, WNOHANG); /* one that was ours and has ended */
+	pid = fork();			  /* no thread of ours is alive here */
 	if (pid == 0) {
 		(void)close(ends[0]);
 		become_server(cx, p, ends[1]);
@@ -286,6 +306,17 @@ check_programs(struct ctx *cx, const struct place *p, bool unconfined)
 	return OK;
 }
 
+static void
+say_again(struct ctx *cx, const struct place *p)
+{
+	struct buf b;
+
+	buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
+	buf_printf(&b, PROGRAM ": the server on %.*s has ended, and is started again\n", STR_ARG(p->dir));
+	if (app_print_to(cx, STDERR_FILENO, &b) != OK)
+		ctx_clear(cx); /* nobody reads it */
+}
+
 status
 place_serve(struct ctx *cx, struct place *p, bool unconfined)
 {
@@ -294,6 +325,8 @@ place_serve(struct ctx *cx, struct place *p, bool unconfined)
 	status s;
 
 	TRY(address_find(cx, p->dir, &p->at, &found));
+	if (!found && p->at.url.len)
+		say_again(cx, p);
 	if (!found)
 		TRY(serve(cx, p, unconfined));
 	TRY(check_programs(cx, p, unconfined));
@@ -309,6 +342,51 @@ place_serve(struct ctx *cx, struct place *p, bool unconfined)
 	p->admin_token = t.admin_token;
 	p->agent_token = t.agent_token;
 	return OK;
+}
+
+static str
+keep(struct arena *a, str was, str now)
+{
+	return str_eq(was, now) ? was : arena_str(a, now);
+}
+
+/* In an arena of its own, but for what it leaves in *p: who lives long may do it often. */
+static status
+serve_again(struct ctx *cx, struct arena *scratch, struct place *p)
+{
+	struct place was = *p;
+	struct ctx own;
+	status s;
+
+	ctx_init(&own, scratch);
+	own.app = cx->app;
+	s = lock_file(&own, p->dir, "wrap.start", LOCK_EX, ANOTHER, &p->start);
+	if (s == OK)
+		s = place_serve(&own, p, str_eq(was.at.programs, STR("unconfined")));
+	place_ready(p);
+	if (s != OK) {
+		*p = was;
+		return fail(cx, s, "%.*s", STR_ARG(ctx_message(&own, s)));
+	}
+	p->at.url = keep(cx->arena, was.at.url, p->at.url);
+	p->at.programs = keep(cx->arena, was.at.programs, p->at.programs);
+	p->admin_token = keep(cx->arena, was.admin_token, p->admin_token);
+	p->agent_token = keep(cx->arena, was.agent_token, p->agent_token);
+	return OK;
+}
+
+status
+place_revive(struct ctx *cx, struct place *p)
+{
+	struct arena scratch;
+	status s;
+
+	if (!p->at.wraps)
+		return OK;
+	arena_init(&scratch, LIMIT_REQUEST_ARENA);
+	s = serve_again(cx, &scratch, p);
+	arena_done(&scratch);
+	return s;
 }
 
 /* --- names and homes --- */
@@ -332,7 +410,7 @@ place_name(struct ctx *cx, struct place *p, str name, str *out_digest, bool *out
 	let_go(&p->name);
 	TRY(make(cx, arena_printf(cx->arena, "%.*s/wraps", STR_ARG(p->dir))));
 	TRY(lock_file(
-		cx, p->dir, arena_printf(cx->arena, "wraps/%.*s", STR_ARG(name)).ptr, LOCK_UN, &p->name));
+		cx, p->dir, arena_printf(cx->arena, "wraps/%.*s", STR_ARG(name)).ptr, LOCK_UN, "", &p->name));
 	n = pread(p->name, room, sizeof(room), 0);
 	*out_digest = arena_str(cx->arena, (str){ room, n > 0 ? (size_t)n : 0 });
 	*out_alone = flock(p->name, LOCK_EX | LOCK_NB) == 0;

@@ -42,6 +42,13 @@ void place_leave(struct place *p);
  */
 status place_serve(struct ctx *cx, struct place *p, bool unconfined) MUST_USE;
 
+/*
+ * The server has gone: finds the one that another wrap has started meanwhile, or starts it again as it was; *p has the
+ * address and the tokens of now. One that no wrap had started is left to whoever runs it. Fails as place_serve, and
+ * then *p is as before.
+ */
+status place_revive(struct ctx *cx, struct place *p) MUST_USE;
+
 /* The home of this program, which stays. */
 status place_home(struct ctx *cx, const struct place *p, str digest, str *out) MUST_USE;
 

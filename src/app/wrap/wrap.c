@@ -343,6 +343,18 @@ tell(struct ctx *cx, const struct wrap *w, const struct json *tools)
 
 /* --- the command --- */
 
+/* Wraps share one server: whoever notices first that it has gone starts it again. */
+static status
+revive(struct ctx *cx, void *arg)
+{
+	struct place *p = arg;
+
+	TRY(place_revive(cx, p));
+	cx->app->config.server = p->at.url;
+	cx->app->config.token = p->agent_token;
+	return OK;
+}
+
 static status
 go(struct ctx *cx, struct wrap *w)
 {
@@ -354,7 +366,10 @@ go(struct ctx *cx, struct wrap *w)
 	TRY(tell(cx, w, tools));
 	if (w->place)
 		cx->app->config.token = w->place->agent_token;
-	return bridge_run(cx, arena_printf(cx->arena, "mcp__%.*s__", STR_ARG(w->name)));
+	return bridge_run(cx,
+		&(struct bridge_options){ .only = arena_printf(cx->arena, "mcp__%.*s__", STR_ARG(w->name)),
+			.revive = w->place ? revive : NULL,
+			.arg = w->place });
 }
 
 static status

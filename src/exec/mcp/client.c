@@ -128,6 +128,22 @@ mcp_client_stop(struct mcp_client *c)
 }
 
 void
+mcp_client_give_up(struct mcp_client *c)
+{
+	bool opening;
+
+	if (!c->child)
+		return;
+	CHECK(pthread_mutex_lock(&c->mutex) == 0);
+	opening = c->opening;
+	if (opening)
+		atomic_store(&c->stopping, true);
+	CHECK(pthread_mutex_unlock(&c->mutex) == 0);
+	if (opening)
+		mcp_child_stop(c->child);
+}
+
+void
 mcp_client_free(struct mcp_client *c)
 {
 	if (!c)

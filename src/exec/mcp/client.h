@@ -114,6 +114,9 @@ mcp_client_new(struct ctx *cx, const struct mcp_options *options, struct mcp_cli
 /* What is under way ends at once: lost, or not sent. What comes later is not sent. Any thread. */
 void mcp_client_stop(struct mcp_client *c);
 
+/* The same, of a program that has not answered our greeting: no call has been sent to it that could be lost. */
+void mcp_client_give_up(struct mcp_client *c);
+
 /* Nobody calls any more. Ends the program. NULL is fine. */
 void mcp_client_free(struct mcp_client *c);
 

@@ -319,6 +319,8 @@ mcp_session_ask(struct ctx *cx, struct mcp_client *c, struct mcp_letter *l, stru
 		if (atomic_load(&c->stopping) || clock_mono_us() >= l->send_by_us)
 			return fail(cx, E_UNAVAILABLE, "the time to send it was over");
 		TRY(open_session(cx, c, l, &l->session));
+		if (atomic_load(&c->stopping)) /* nobody would wait for the answer */
+			return fail(cx, E_UNAVAILABLE, "we are being stopped");
 		l->id = atomic_fetch_add(&c->last_id, 1) + 1;
 		TRY(send_message(cx, c, l, out));
 		if (i > 0 || !is_over(c, l, out))

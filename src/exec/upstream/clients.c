@@ -644,6 +644,15 @@ upstreams_start(struct upstreams *u)
 }
 
 void
+upstreams_give_up(struct upstreams *u)
+{
+	CHECK(pthread_mutex_lock(&u->lock) == 0);
+	for (struct opened *o = u->all; o; o = o->next)
+		mcp_client_give_up(o->client);
+	CHECK(pthread_mutex_unlock(&u->lock) == 0);
+}
+
+void
 upstreams_stop(struct upstreams *u)
 {
 	if (!u)

@@ -23,9 +23,10 @@ struct upstreams_options {
 };
 
 struct upstreams *upstreams_new(const struct upstreams_options *o);
-void upstreams_start(struct upstreams *u); /* the thread */
-void upstreams_stop(struct upstreams *u);  /* calls that wait end at once; NULL is fine */
-void upstreams_free(struct upstreams *u);  /* nobody calls any more */
+void upstreams_start(struct upstreams *u);   /* the thread */
+void upstreams_give_up(struct upstreams *u); /* programs that have not answered yet are not waited for */
+void upstreams_stop(struct upstreams *u);    /* calls that wait end at once; NULL is fine */
+void upstreams_free(struct upstreams *u);    /* nobody calls any more */
 
 /* The process's, by its provider; NULL: there is none. */
 struct upstreams *upstreams_of(const struct ctx *cx);

@@ -71,11 +71,11 @@ class Wrap {
 export class Place {
 	static async make(t, { dir, env = {} } = {}) {
 		const place = new Place();
+		t.after(() => place.end()); // before its directory goes
 		place.dir = dir ?? (await temporaryDirectory(t));
 		place.data = path.join(place.dir, 'data');
 		place.env = env;
 		place.flags = ['--data', place.data, '--listen', '127.0.0.1:0', ...confinement];
-		t.after(() => place.end());
 		return place;
 	}
 
