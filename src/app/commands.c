@@ -57,6 +57,20 @@ add_own_flags(const struct cli_command *command, const struct cli_flag **out)
 	return n;
 }
 
+/* wrap is started anywhere, so its data is not where the other commands have theirs (wrap/place.h). */
+static const struct cli_flag wrap_data = { .name = "data",
+	.value = "DIR",
+	.fallback = "~/.local/share/countersign",
+	.doc = "The data directory that wraps share, with a server of your own on it. Made, for its owner "
+	       "only, "
+	       "where it is missing." };
+
+static const struct cli_flag *
+shown_flag(const struct cli_command *command, const struct cli_flag *f)
+{
+	return command->where == IN_WRAP && strcmp(f->name, wrap_data.name) == 0 ? &wrap_data : f;
+}
+
 /* One group per heading of the settings that apply, and the command's own flags first. */
 static status
 print_command_help(struct ctx *cx, const struct cli_command *command)
@@ -73,7 +87,7 @@ print_command_help(struct ctx *cx, const struct cli_command *command)
 			continue;
 		if (strcmp(groups[count - 1].heading, s->group) != 0)
 			groups[count++] = (struct cli_group){ s->group, flags + used, 0 };
-		flags[used++] = &s->flag;
+		flags[used++] = shown_flag(command, &s->flag);
 		groups[count - 1].count++;
 	}
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
@@ -420,7 +434,8 @@ const struct cli_command commands[] = {
 		       "Without COUNTERSIGN_TOKEN it has a server of your own, which the first wrap starts "
 		       "on "
 		       "--data (without it, ~/.local/share/countersign) and the last one ends; where you "
-		       "sign in is said, too. With COUNTERSIGN_TOKEN it uses the server of --server.",
+		       "sign in is said, too. With COUNTERSIGN_TOKEN, an agent's, it uses the server of "
+		       "--server.",
 		.examples = "wrap -- npx -y @modelcontextprotocol/server-filesystem /srv/letters\t"
 			    "its tools, behind the gate\n"
 			    "wrap --name files --read /srv/letters -- node server.js /srv/letters\t"

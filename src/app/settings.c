@@ -373,15 +373,6 @@ const struct setting settings[] = {
 		.min = 0,
 		.max = LIMIT_SETTING_REGISTRATIONS,
 		.where = IN_SERVE },
-	{ .flag = { "stdio-upstreams", "HOW", "off",
-		  "Whether admins may add MCP servers that are programs on this machine: off, sandboxed (in "
-		  "bubblewrap, "
-		  "with nothing but what is granted), or unconfined (with all rights of this server)." },
-		.group = "Other systems",
-		ROW(stdio_upstreams),
-		.check = is_programs,
-		.accepts = "off, sandboxed or unconfined",
-		.where = IN_SERVE },
 	{ .flag = { "oauth-document-hosts", "HOSTS", "",
 		  "Hosts, separated by commas, whose client ID metadata documents may be fetched although "
 		  "they "
@@ -401,6 +392,16 @@ const struct setting settings[] = {
 		ROW(oauth_ca),
 		.check = is_any,
 		.accepts = FILE_OR_NOTHING,
+		.where = IN_SERVE },
+
+	{ .flag = { "stdio-upstreams", "HOW", "off",
+		  "Whether admins may add MCP servers that are programs on this machine: off, sandboxed (in "
+		  "bubblewrap, "
+		  "with nothing but what is granted), or unconfined (with all rights of this server)." },
+		.group = "Other systems",
+		ROW(stdio_upstreams),
+		.check = is_programs,
+		.accepts = "off, sandboxed or unconfined",
 		.where = IN_SERVE },
 
 	{ .flag = { "workers", "N", "8", "Threads that run what needs the database." },

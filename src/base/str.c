@@ -30,6 +30,15 @@ str_eq_nocase(str a, str b)
 	return true;
 }
 
+bool
+str_has_nocase(str s, str part)
+{
+	for (; s.len >= part.len; s = str_skip(s, 1))
+		if (str_eq_nocase((str){ s.ptr, part.len }, part))
+			return true;
+	return false;
+}
+
 int
 str_cmp(str a, str b)
 {

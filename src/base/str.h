@@ -28,8 +28,9 @@ typedef struct str {
 str str_of(const char *cstr);
 
 bool str_eq(str a, str b);
-bool str_eq_nocase(str a, str b); /* ASCII letters only */
-int str_cmp(str a, str b);	  /* by bytes, shorter first */
+bool str_eq_nocase(str a, str b);     /* ASCII letters only */
+bool str_has_nocase(str s, str part); /* somewhere in it; part is not empty */
+int str_cmp(str a, str b);	      /* by bytes, shorter first */
 bool str_starts(str s, str prefix);
 
 /* Has a path a step that is "." or ".."? */

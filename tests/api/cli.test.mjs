@@ -47,6 +47,20 @@ test('serve --help has settings in groups, defaults and examples', async () => {
 	for (const part of ['\nStorage:\n', '\nNetwork:\n', '\nExamples:\n', '--listen HOST:PORT', '[127.0.0.1:7700]']) assert.ok(stdout.includes(part), part);
 });
 
+test('wrap --help says where wrap has its data, which is not where the other commands have theirs', async () => {
+	const { stdout } = await run(['wrap', '--help']);
+	assert.match(stdout, /--data DIR [^[]*\[~\/\.local\/share\/countersign\]/);
+	assert.doesNotMatch(stdout, /\[data\]/);
+});
+
+test('every group of settings stands once in the help and in docs/settings.md', async () => {
+	for (const [args, heading] of [[['help', 'settings'], /^[A-Z].*(?=:$)/gm], [['help', 'settings', '--markdown'], /^## .*/gm]]) {
+		const headings = (await run(args)).stdout.match(heading);
+		assert.ok(headings.length > 5);
+		assert.deepEqual(headings, [...new Set(headings)]);
+	}
+});
+
 test('a command takes only the settings that mean something to it', async () => {
 	assert.doesNotMatch((await run(['migrate', '--help'])).stdout, /--tls-key/);
 	await assertMistake(['migrate', '--tls-key', 'x'], /migrate does not take --tls-key/);

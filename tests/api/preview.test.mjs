@@ -20,6 +20,7 @@ before(async () => {
 	agent = await w.agentOf(boss, { level: 'operator', ratePerMinute: 100000 });
 	up = await startUpstream({ tools: [
 		{ name: 'get_page', inputSchema: schema({ id: text }, ['id']), run: ({ id }) => (failures.has(id) ? { isError: true, ...failures.get(id) } : pages.has(id) ? said(pages.get(id)) : { isError: true, ...said('no such page') }) },
+		{ name: 'fetch_page', description: 'Reads a page. DEPRECATED: use get_page.', inputSchema: schema({ id: text }, ['id']), run: () => said('') },
 		{ name: 'update_page', inputSchema: schema({ id: text, body: text }, ['id', 'body']), run: ({ id, body }) => (pages.set(id, body), said('ok')) },
 		{ name: 'purge', inputSchema: schema({ ids: { type: 'array', items: text }, dry_run: { type: 'boolean' } }, ['ids']), run: ({ ids, dry_run }) => {
 			if (ids.includes('locked')) return { isError: true, ...said('it is locked') };
@@ -44,7 +45,22 @@ const propose = async (remote, input) => (await ok(agent.ask().post('/api/v1/too
 const approve = (p, more = {}) => boss.post(`/api/v1/proposals/${p.proposalId}/approve`, { viewHash: p.viewHash, ...more });
 
 test('EX-3 get_x is suggested for update_x with the same arguments, and options that cannot be are refused', async () => {
+	const suggested = async () => {
+		({ tools } = await ok(boss.get(`/api/v1/upstreams/${u.id}/tools`)));
+		return of('update_page').suggested?.before.tool;
+	};
+	assert.equal(await suggested(), undefined, 'nobody has accepted anything that reads');
+	await ok(accept({ get_page: { effect: 'mutate' } }));
+	assert.equal(await suggested(), undefined, 'an admin says that it does more than read');
+	await ok(accept({ fetch_page: { effect: 'read' } }));
+	assert.equal(await suggested(), undefined, 'its own words send one elsewhere');
+	await ok(accept({ get_page: { effect: 'read', tier: 'always_allow' } }));
+	assert.equal(await suggested(), 'get_page');
 	assert.deepEqual(of('update_page').suggested, { before: { tool: 'get_page', arguments: { id: 'id' } } });
+	await ok(boss.post(`/api/v1/upstreams/${u.id}/tools/refuse`, { name: of('get_page').name }));
+	assert.equal(await suggested(), undefined, 'it is not offered any more');
+	await ok(accept({ get_page: { effect: 'read', tier: 'always_allow' } }));
+	await suggested();
 	assert.equal(of('shred').suggested, undefined);
 	for (const options of [{ dryRun: 'nothing' }, { dryRun: 1 }, { before: {} }, { before: { tool: 'get_page', arguments: { id: 'nothing' } } }]) await refused(accept({ update_page: { options } }), 400, 'invalid_request', /options/);
 	const before = { tool: 'get_page', arguments: { id: 'id' } };
@@ -58,8 +74,21 @@ test('EX-3 get_x is suggested for update_x with the same arguments, and options 
 	]) await refused(accept({ update_page: { options } }), 400, 'invalid_request', why);
 });
 
+test('EX-4 EX-3 contract probe needs the tool that tells whether it was done', async () => {
+	for (const [options, why] of [
+		[undefined, /^\/tools\/0\/options\/probe is needed where the contract is probe: the name of the tool/],
+		[{}, /^\/tools\/0\/options\/probe is needed/],
+		[{ probe: 'mcp__wiki__nothing' }, /^\/tools\/0\/options\/probe names no tool that is known here$/],
+	]) {
+		const answer = await refused(accept({ shred: { effect: 'destructive', contract: 'probe', options } }), 400, 'invalid_request', why);
+		assert.equal(answer.fields[0].path, '/tools/0/options/probe');
+	}
+	await ok(accept({ shred: { effect: 'destructive', contract: 'probe', options: { probe: of('get_page').name } } }));
+	assert.equal((await ok(boss.get(`/api/v1/upstreams/${u.id}/tools`))).tools.find(({ remote }) => remote === 'shred').contract, 'probe');
+});
+
 test('EX-3 PA-2 PA-6 the state before is on the card beside what will be sent, and where it has changed nothing is sent', async () => {
-	await ok(accept({ get_page: { effect: 'read', tier: 'always_allow' }, update_page: { effect: 'mutate', options: of('update_page').suggested } }));
+	await ok(accept({ update_page: { effect: 'mutate', options: of('update_page').suggested } }));
 	pages.set('home', 'old');
 	const p = await propose('update_page', { id: 'home', body: 'new' });
 	assert.equal(p.card.preview.available, true);
@@ -167,9 +196,17 @@ test('AP-5 AP-6 PA-2 on a terminal, too, the card has all that is known before: 
 });
 
 test('AP-5 PA-2 a state that has more than the call names is there as a whole, beside what would differ', async () => {
-	await ok(accept({ get_user: { effect: 'read', tier: 'always_allow' }, update_user: { effect: 'mutate', options: of('update_user').suggested } }));
+	await ok(accept({ get_user: { effect: 'read', tier: 'always_allow' }, update_user: { effect: 'mutate', options: { before: { tool: 'get_user', arguments: { id: 'id' } } } } }));
 	const shown = await terminal('proposals', await propose('update_user', { id: 'ada', role: 'admin' }));
 	assert.match(shown, /^Compared {4}\/role\n {12}- "reader"\n {12}\+ "admin"\nThere now {3}what the other system said:\n {12}> id: "ada"\n {12}> manager: "bob"\n {12}> role: "reader"$/m);
+});
+
+test('EX-4 PA-2 what an admin proposes again is theirs, and may need no vote where the agent’s needed one', async () => {
+	const p = await propose('update_page', { id: 'home', body: 'again' });
+	assert.equal(p.approvals.needed, 1);
+	await ok(boss.post(`/api/v1/proposals/${p.proposalId}/deny`, { viewHash: p.viewHash }));
+	const again = await ok(boss.post(`/api/v1/proposals/${p.proposalId}/repropose`, {}));
+	assert.deepEqual([again.approvals.needed, again.proposer.id], [0, boss.id]);
 });
 
 test('AP-5 MCP-2 PA-2 the text that a model gets of a pending proposal has what is known before', async () => {

@@ -46,10 +46,11 @@ test('CLI-1 EX-3 add, refresh, accept, refuse, disable, enable, remove', async (
 	assert.match(accepted, /^Tool +mcp__files__get_file\nDefinition +\{"description":"Does get_file\."/m, 'it shows what it accepts');
 	assert.match(accepted, /^accepted +mutate +needs_approval +mcp__files__write_file *$/m);
 	up.tools = [tool('get_file', { description: 'Does something else.' }), tool('write_file')];
-	assert.match(await upstream('refresh', 'files'), /^quarantined .*mcp__files__get_file +defined otherwise than accepted, at 1 places$/m);
+	assert.match(await upstream('refresh', 'files'), /^quarantined .*mcp__files__get_file +defined otherwise than accepted, at 1 place$/m);
 	const options = { before: { tool: 'get_file', arguments: { path: 'path' } } };
 	const again = await upstream('accept', 'files', 'get_file', '--effect', 'read', '--tier', 'always_allow', '--yes');
 	assert.match(again, /^Changed +\[.*"\/description"/m);
+	assert.deepEqual(again.match(/mcp__files__\w+/g), ['mcp__files__get_file', 'mcp__files__get_file'], 'the one that was accepted, and no other');
 	const shown = await json('accept', 'files', 'write_file', '--effect', 'mutate', '--options', JSON.stringify(options), '--yes');
 	assert.deepEqual(shown.tools.find(({ remote }) => remote === 'write_file').options, options);
 	assert.match(await upstream('refuse', 'files', 'write_file'), /^quarantined .*mcp__files__write_file/m);

@@ -62,7 +62,7 @@ test('EX-3 only admins who are people manage servers, and names must be told apa
 	await refused(add({ name: 'mail' }), 409, 'already_exists');
 	await refused(add({ name: 'rnail' }), 409, 'already_exists', /take it for "mail"/);
 	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
-	await refused(boss.post('/api/v1/upstreams', { name: 'evil', kind: 'stdio', program: { argv: ['/bin/sh'] } }), 403, 'forbidden', /starts no programs/);
+	await refused(boss.post('/api/v1/upstreams', { name: 'evil', kind: 'stdio', program: { argv: ['/bin/sh'] } }), 403, 'forbidden', /starts no programs; start it with --stdio-upstreams sandboxed$/);
 	await refused(boss.post('/api/v1/upstreams', { name: 'bad', kind: 'http', url: 'ftp://x' }), 400, 'invalid_request');
 	await refused(add({ networks: ['everything'] }), 400, 'invalid_request');
 	await refused(add({ headers: { 'a b': 'x' } }), 400, 'invalid_request');

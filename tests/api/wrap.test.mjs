@@ -299,7 +299,7 @@ test('CLI-1 a server that somebody else runs on the directory is found, and its 
 	await place.end();
 	const serve = (how) => startServer({ database: { flags: ['--data', place.data], drop: async () => {} }, args: ['--stdio-upstreams', how] });
 	const off = await serve('off');
-	assert.match((await place.fail([...line, 'new'], ['--name', 'new'])).stderr, /this server starts no programs/);
+	assert.match((await place.fail([...line, 'new'], ['--name', 'new'])).stderr, /was started without programs; start it with `countersign serve --data \S+ --stdio-upstreams sandboxed`, or stop it, and wrap starts one\n$/);
 	await off.stop();
 	const how = confinement.length ? 'unconfined' : 'sandboxed';
 	const on = await serve(how);
@@ -365,15 +365,15 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	Object.assign(place, { dir: folder, flags: [], env: agent });
 	const one = await place.wrap(line, { flags: ['--name', 'files'] });
 	assert.match(one.stderr, /^Tools +0 accepted/m);
+	assert.match(one.stderr, /^Acts as +.+, whose token is in COUNTERSIGN_TOKEN$/m);
 	assert.doesNotMatch(one.stderr, /Sign in/);
 	await one.close();
 	const other = await run([...words, 'more'], { env: agent });
 	assert.match(other.stderr, /the upstream server "files" at \S+ is another program, or is granted something else/);
 	assert.equal(other.code, 1);
-	place.env = admin;
-	const two = await place.wrap([...line, 'more'], { flags: ['--name', 'mine'] });
-	assert.match(two.stderr, /^Tools +0 accepted; \d+ that no agent sees/m);
-	await two.close();
+	const person = await run([...words], { env: admin });
+	assert.deepEqual([person.code, person.stdout], [1, '']);
+	assert.match(person.stderr, /^countersign: the token of COUNTERSIGN_TOKEN is of [^\n]+, a person, and the client would act as them: give wrap an agent's .*\n$/);
 	assert.match((await run(['wrap', '--unconfined', '--', ...line], { env: agent })).stderr, /--unconfined is for a server that wrap starts/);
 	const nobody = await run(words, { env: { ...agent, COUNTERSIGN_SERVER: 'http://127.0.0.1:1' } });
 	assert.match(nobody.stderr, /the server at http:\/\/127\.0\.0\.1:1 cannot be reached/);

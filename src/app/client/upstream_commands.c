@@ -180,15 +180,26 @@ remark(struct ctx *cx, const struct json *t)
 	if (text_of(t, "renamedFrom").len)
 		return arena_printf(cx->arena, "was called %.*s", STR_ARG(text_of(t, "renamedFrom")));
 	if (diff)
-		return arena_printf(
-			cx->arena, "defined otherwise than accepted, at %zu places", (size_t)diff->count);
+		return arena_printf(cx->arena, "defined otherwise than accepted, at %zu %s",
+			(size_t)diff->count, diff->count == 1 ? "place" : "places");
 	if (str_eq(text_of(t, "state"), STR("accepted")))
 		return STR("");
 	return text_of(part_of(t, "definition"), "description");
 }
 
+static bool
+is_named(const struct cli_call *call, const struct json *t)
+{
+	for (size_t i = 2; i < call->argument_count; i++)
+		if (str_eq(text_of(t, "name"), call->arguments[i]) ||
+			str_eq(text_of(t, "remote"), call->arguments[i]))
+			return true;
+	return call->argument_count <= 2;
+}
+
+/* Those that the command line names; where it names none, all. */
 static status
-print_tools(struct ctx *cx, const struct json *doc)
+print_tools(struct ctx *cx, const struct cli_call *call, const struct json *doc)
 {
 	const struct json *all = part_of(doc, "tools");
 	struct buf b;
@@ -201,6 +212,8 @@ print_tools(struct ctx *cx, const struct json *doc)
 	for (const struct json *t = all ? all->child : NULL; t; t = t->next) {
 		bool accepted = str_eq(text_of(t, "state"), STR("accepted"));
 
+		if (!is_named(call, t))
+			continue;
 		shown_cell(&b, text_of(t, "state"), 13);
 		shown_cell(&b, accepted ? text_of(t, "effect") : STR("-"), 13);
 		shown_cell(&b, accepted ? text_of(t, "tier") : STR("-"), 16);
@@ -219,7 +232,8 @@ show_tools(struct ctx *cx, const struct cli_call *call, const char *method, cons
 
 	TRY(find(cx, call, call->arguments[1], &u));
 	TRY(client_ask(cx, call, method, path_of(cx, u, after), (str){ 0 }, &answer));
-	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer) : print_tools(cx, answer.doc);
+	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer)
+					     : print_tools(cx, call, answer.doc);
 }
 
 /* --- accept --- */
@@ -321,7 +335,8 @@ accept(struct ctx *cx, const struct cli_call *call)
 	if (!yes)
 		TRY(client_confirm(cx, "Offer exactly this to agents?"));
 	TRY(client_ask(cx, call, "POST", path_of(cx, u, "/tools/accept"), body, &answer));
-	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer) : print_tools(cx, answer.doc);
+	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer)
+					     : print_tools(cx, call, answer.doc);
 }
 
 /* --- refuse, disable, enable, remove --- */
@@ -345,7 +360,8 @@ refuse(struct ctx *cx, const struct cli_call *call)
 	json_out_end(&o);
 	TRY(buf_finish(&b, &body));
 	TRY(client_ask(cx, call, "POST", path_of(cx, u, "/tools/refuse"), body, &answer));
-	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer) : print_tools(cx, answer.doc);
+	return cli_given(call, "json", NULL) ? client_print_json(cx, &answer)
+					     : print_tools(cx, call, answer.doc);
 }
 
 /* body empty: it is removed. */

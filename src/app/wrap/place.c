@@ -297,6 +297,12 @@ serve(struct ctx *cx, struct place *p, bool unconfined)
 static status
 check_programs(struct ctx *cx, const struct place *p, bool unconfined)
 {
+	if (str_eq(p->at.programs, STR("off")))
+		return fail(cx, E_CONFLICT,
+			"the server that runs on %.*s was started without programs; start it with "
+			"`countersign "
+			"serve --data %.*s --stdio-upstreams sandboxed`, or stop it, and wrap starts one",
+			STR_ARG(p->dir), STR_ARG(p->dir));
 	if (str_eq(p->at.programs, STR("unconfined")) && !unconfined)
 		return fail(cx, E_CONFLICT,
 			"the server that runs on %.*s starts programs without a sandbox; give --unconfined "
@@ -329,7 +335,6 @@ place_serve(struct ctx *cx, struct place *p, bool unconfined)
 		say_again(cx, p);
 	if (!found)
 		TRY(serve(cx, p, unconfined));
-	TRY(check_programs(cx, p, unconfined));
 	s = tokens_load(cx, p->dir, &t);
 	if (s == E_NOT_FOUND)
 		return fail(cx, E_CONFLICT,
@@ -339,6 +344,7 @@ place_serve(struct ctx *cx, struct place *p, bool unconfined)
 			"--data",
 			STR_ARG(p->dir));
 	TRY(s);
+	TRY(check_programs(cx, p, unconfined));
 	p->admin_token = t.admin_token;
 	p->agent_token = t.agent_token;
 	return OK;

@@ -36,6 +36,7 @@ struct wrap {
 	struct line line;
 	struct place *place; /* NULL: the server of the settings */
 	str id, name;
+	str agent; /* as whom the client acts at the server of the settings; empty: as the one of the place */
 	bool added;
 };
 
@@ -248,12 +249,33 @@ check_same(struct ctx *cx, const struct wrap *w, const struct json *u)
 	return OK;
 }
 
+/* What the client does with a person's token would be done by that person. */
+static status
+check_agent(struct ctx *cx, struct wrap *w)
+{
+	struct client_answer me;
+	str name;
+
+	TRY(client_ask(cx, w->call, "GET", STR("/api/v1/me"), (str){ 0 }, &me));
+	name = shown_line(cx->arena, text_of(me.doc, "name"));
+	if (str_eq(text_of(me.doc, "kind"), STR("user")))
+		return fail(cx, E_FORBIDDEN,
+			"the token of COUNTERSIGN_TOKEN is of %.*s, a person, and the client would act as "
+			"them: give "
+			"wrap an agent's (`countersign token mint --for AGENT`), or none to have a server of "
+			"your own",
+			STR_ARG(name));
+	w->agent = name;
+	return OK;
+}
+
 static status
 register_there(struct ctx *cx, struct wrap *w)
 {
 	const struct json *all, *u;
 	status s;
 
+	TRY(check_agent(cx, w));
 	TRY(list(cx, w, &all));
 	u = find(all, w->line.name);
 	if (!u) {
@@ -333,6 +355,10 @@ tell(struct ctx *cx, const struct wrap *w, const struct json *tools)
 	buf_printf(&b, "%.*s is behind Countersign's gate.\n", STR_ARG(w->name));
 	line_tell(cx, &w->line, confined, &b);
 	shown_field(&b, "Tools", tools_line(cx, tools));
+	if (w->agent.len)
+		shown_field(&b, "Acts as",
+			arena_printf(
+				cx->arena, "%.*s, whose token is in COUNTERSIGN_TOKEN", STR_ARG(w->agent)));
 	shown_whole(&b, "Console", server);
 	if (w->place)
 		shown_whole(&b, "Sign in",

@@ -119,15 +119,6 @@ lines_show(str line, const struct http_client_field *secrets, size_t count, char
 
 /* --- last words --- */
 
-static bool
-has_nocase(str text, str part)
-{
-	for (; text.len >= part.len; text = str_skip(text, 1))
-		if (str_eq_nocase((str){ text.ptr, part.len }, part))
-			return true;
-	return false;
-}
-
 /* How much a line helps who has to find out why: "ValueError: x" more than the line that threw it. */
 static int
 rank(str line)
@@ -137,10 +128,10 @@ rank(str line)
 		"no such", "denied", "failed", NULL };
 
 	for (size_t i = 0; named[i]; i++)
-		if (has_nocase(line, str_of(named[i])))
+		if (str_has_nocase(line, str_of(named[i])))
 			return 2;
 	for (size_t i = 0; hinted[i]; i++)
-		if (has_nocase(line, str_of(hinted[i])))
+		if (str_has_nocase(line, str_of(hinted[i])))
 			return 1;
 	return 0;
 }

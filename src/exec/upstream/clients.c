@@ -224,7 +224,8 @@ set_program(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	size_t n = 0;
 
 	if (u->options.programs == UPSTREAM_NO_PROGRAMS)
-		return fail(cx, E_UNAVAILABLE, "this server starts no programs (setting stdio-upstreams)");
+		return fail(cx, E_UNAVAILABLE,
+			"this server starts no programs; start it with --stdio-upstreams sandboxed");
 	TRY(json_parse(cx, o->of->program, &doc));
 	TRY(json_bind_strings(
 		cx, json_get(doc, STR("argv")), STR("/argv"), LIMIT_SOURCE_WORDS, &argv, &o->program.argc));

@@ -97,6 +97,14 @@ write_said(const struct toolset_tool *t, struct json_out *o)
 	json_out_raw(o, "options", t->options);
 }
 
+/* A tool that agents are offered, that reads, and whose own words do not send one elsewhere. */
+static bool
+could_read(const struct toolset_tool *t, str source_id)
+{
+	return str_eq(t->source_id, source_id) && str_eq(t->state, STR("accepted")) &&
+	       str_eq(t->effect, STR("read")) && !str_has_nocase(t->doc, STR("deprecated"));
+}
+
 /* How what it changes could be read before: for an admin to confirm. */
 static status
 write_suggestion(struct ctx *cx, const struct toolset_tool *all, size_t count, const struct toolset_tool *t,
@@ -109,7 +117,7 @@ write_suggestion(struct ctx *cx, const struct toolset_tool *all, size_t count, c
 	if (!definition)
 		return OK;
 	for (size_t i = 0; i < count; i++) {
-		if (!str_eq(all[i].source_id, t->source_id) || str_eq(all[i].state, STR("gone")))
+		if (!could_read(&all[i], t->source_id))
 			continue;
 		TRY(json_parse(cx, all[i].seen, &doc));
 		others[n++] = doc;
@@ -344,6 +352,26 @@ record(struct ctx *cx, enum audit_action action, const struct toolset_tool *t, c
 	return audit_add(cx, &e, NULL);
 }
 
+/* An outcome that nobody knows is asked for there: then it must be said where. */
+static status
+check_probe(struct ctx *cx, const struct said *i, const struct toolset_tool *all, size_t count)
+{
+	const struct json *probe = i->options ? json_get(i->options, STR("probe")) : NULL;
+	const char *what = "names no tool that is known here";
+
+	if (!probe && !str_eq(i->contract, STR("probe")))
+		return OK;
+	for (size_t n = 0; probe && n < count; n++)
+		if (str_eq(all[n].name, probe->text))
+			return OK;
+	if (!probe)
+		what = "is needed where the contract is probe: the name of the tool (mcp__SERVER__TOOL) that "
+		       "tells "
+		       "whether it was done";
+	fail_issue(cx, STR("/options/probe"), str_of(what));
+	return fail(cx, E_INVALID, "/options/probe %s", what);
+}
+
 static status
 take_it(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all, size_t count,
 	const struct said *i)
@@ -395,6 +423,8 @@ run_accept(struct ctx *cx, const void *in, struct json_out *out)
 		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n++), read_said(cx, item, &one)));
 		TRY(toolset_list(
 			cx, u.org_id, (str){ 0 }, &all, &count)); /* with what was accepted just before */
+		TRY(fail_below(
+			cx, arena_printf(cx->arena, "/tools/%zu", n - 1), check_probe(cx, &one, all, count)));
 		TRY(take_it(cx, &u, all, count, &one));
 	}
 	return write_tools(cx, &u, out);

@@ -385,8 +385,8 @@ check_kind(struct ctx *cx, const struct create_in *i)
 	}
 	if (upstreams_programs(upstreams_of(cx)) == UPSTREAM_NO_PROGRAMS)
 		return fail(cx, E_FORBIDDEN,
-			"Forbidden: this server starts no programs (start it with --stdio-upstreams "
-			"sandboxed)");
+			"Forbidden: this server starts no programs; start it with --stdio-upstreams "
+			"sandboxed");
 	if (i->url.len || i->bearer.len || i->headers || i->networks || i->oauth)
 		return invalid(cx, "/url", "and credentials for it are of http only");
 	return i->program ? OK : invalid(cx, "/program", "is needed");

@@ -199,6 +199,10 @@ text_is_compared_cut_and_trimmed(void **state)
 	assert_true(str_eq_nocase(STR("Content-LENGTH"), STR("content-length")));
 	assert_false(str_eq_nocase(STR("ab"), STR("abc")));
 	assert_false(str_eq_nocase(STR("ab"), STR("ac")));
+	assert_true(str_has_nocase(STR("it is DEPRECATED"), STR("deprecated")));
+	assert_true(str_has_nocase(STR("ab"), STR("AB")));
+	assert_false(str_has_nocase(STR("a"), STR("ab")));
+	assert_false(str_has_nocase(STR("abdac"), STR("abc")));
 	assert_true(str_cmp(STR("a"), STR("ab")) < 0);
 	assert_true(str_cmp(STR("b"), STR("ab")) > 0);
 	assert_int_equal(str_cmp((str){ 0 }, STR("")), 0);
