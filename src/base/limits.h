@@ -41,6 +41,8 @@
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
 #define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
 #define LIMIT_HTTP_LENDS	      256 /* workers that wait for other systems: four lanes that hang (LIMIT_LANE_...) */
+#define LIMIT_FIBERS		      256u /* reads of other systems that wait on the loop: as many as places may be lent */
+#define LIMIT_FIBER_STACK	      (8 * MIB) /* of addresses, as threads have: what was never touched costs nothing */
 #define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
 #define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
 #define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
@@ -248,15 +250,19 @@
 #define LIMIT_MCP_KEPT		  64u	      /* answers kept for legacy clients whose stream broke ... */
 #define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
 #define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
-#define LIMIT_MCP_PAGES		  16u	/* such pages kept ready: one for each set of rights that is in use */
-#define LIMIT_MCP_BATCH		  16u	/* messages of one batch: one worker runs them */
-#define LIMIT_MCP_ANSWERED	  256u	/* tasks whose client is not asked again; an older one is */
-#define LIMIT_MCP_SUBSCRIPTIONS	  1024u /* resources that legacy sessions follow, all of them */
-#define LIMIT_MCP_URI		  256u	/* bytes of such a resource's address; ours have 60 */
-#define LIMIT_MCP_WAIT_TEXT	  1024u /* a call that waits, as the id of an event: a header carries it */
-#define LIMIT_MCP_URIS		  16u	/* resources that one stream follows: each is a look */
-#define LIMIT_MCP_PARAMS	  256u	/* arguments that headers repeat, of all tools of a server */
-#define LIMIT_MCP_HEADERS	  16u	/* ... and of one call */
+#define LIMIT_MCP_PAGES		  16u /* such pages kept ready: one for each set of rights that is in use */
+#define LIMIT_MCP_LIGHT		  (16 * KIB) /* a larger message is never tried on the loop: it is read there */
+#define LIMIT_MCP_LIGHT_ANSWER                                                                               \
+	(64 * KIB) /* who answers with more is a while for workers only: it is read there, too */
+#define LIMIT_MCP_LIGHT_REST_US INT64_C(60000000) /* that while */
+#define LIMIT_MCP_BATCH		16u		  /* messages of one batch: one worker runs them */
+#define LIMIT_MCP_ANSWERED	256u		  /* tasks whose client is not asked again; an older one is */
+#define LIMIT_MCP_SUBSCRIPTIONS 1024u		  /* resources that legacy sessions follow, all of them */
+#define LIMIT_MCP_URI		256u		  /* bytes of such a resource's address; ours have 60 */
+#define LIMIT_MCP_WAIT_TEXT	1024u /* a call that waits, as the id of an event: a header carries it */
+#define LIMIT_MCP_URIS		16u   /* resources that one stream follows: each is a look */
+#define LIMIT_MCP_PARAMS	256u  /* arguments that headers repeat, of all tools of a server */
+#define LIMIT_MCP_HEADERS	16u   /* ... and of one call */
 
 /* --- other MCP servers (exec/mcp) --- */
 #define LIMIT_UPSTREAM_TOOLS	  2000u		      /* of one: as LIMIT_AGENT_TOOLS */

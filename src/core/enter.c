@@ -2,6 +2,7 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
+#include "base/fiber/fiber.h"
 #include "core/gate/budget.h"
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
@@ -323,6 +324,8 @@ op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
+	if (fiber_refused(cx)) /* before anything is done outside */
+		s = E_BUSY;
 	if (s == OK)
 		after = go_on(cx, &e);
 	cx->caller = NULL; /* it lives here */

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/fiber/fiber.h"
 #include "db/engine.h"
 
 #include <stdlib.h>
@@ -55,6 +56,12 @@ const char *
 db_engine(const struct db *db)
 {
 	return db->engine->name;
+}
+
+bool
+db_at_hand(const struct db *db)
+{
+	return db->engine->at_hand;
 }
 
 status
@@ -206,6 +213,8 @@ tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
 	struct tx tx;
 	status s;
 
+	if (fiber_refuses(cx))
+		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
 	s = run(cx, &tx);
 	if (s == E_COMMIT_UNKNOWN)
@@ -227,6 +236,8 @@ db_read(struct ctx *cx, tx_fn *fn, void *arg)
 {
 	struct tx tx;
 
+	if (!db_at_hand(cx->db) && fiber_refuses(cx))
+		return E_BUSY;
 	start(cx, &tx, fn, arg, false);
 	return run(cx, &tx);
 }

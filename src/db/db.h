@@ -94,6 +94,7 @@ void db_close(struct db *db);
 
 /* "sqlite" or "postgres", and the engine's version. */
 const char *db_engine(const struct db *db);
+bool db_at_hand(const struct db *db); /* does a read wait for nobody, so that it may be on a fiber? */
 status db_engine_version(struct ctx *cx, str *out_text) MUST_USE;
 
 /* --- schema --- */

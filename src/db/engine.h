@@ -72,6 +72,7 @@ struct row_sink {
 
 struct engine {
 	const char *name; /* "sqlite" */
+	bool at_hand;	  /* a read waits for nobody, so that it may be on a fiber */
 
 	/* Errors as db_open. On OK db->self is set; on failure nothing is left open. */
 	status (*open)(struct ctx *cx, struct db *db, const struct db_options *options);

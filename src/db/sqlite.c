@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fiber/fiber.h"
 #include "base/scoped.h"
 
 #include <errno.h>
@@ -210,13 +211,13 @@ sqlite_transact(struct ctx *cx, struct tx *tx)
 
 /* An idle reader, or NULL where cx->deadline_us passed. */
 static struct reader *
-take_reader(const struct ctx *cx, struct sqlite *q)
+take_reader(struct ctx *cx, struct sqlite *q)
 {
 	scoped_lock held = lock(&q->mutex);
 	struct reader *r;
 
 	while (!(r = q->idle))
-		if (!wait_for(cx, &q->returned, &q->mutex))
+		if (fiber_refuses(cx) || !wait_for(cx, &q->returned, &q->mutex))
 			return NULL;
 	q->idle = r->next;
 	return r;
@@ -403,6 +404,7 @@ sqlite_writer(struct db *db)
 
 const struct engine engine_sqlite = {
 	.name = "sqlite",
+	.at_hand = true,
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.version = sqlite_version,

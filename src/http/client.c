@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fiber/fiber.h"
 #include "base/limits.h"
 #include "http/client/transfer.h"
 
@@ -315,6 +316,8 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	long number = 0;
 	curl_off_t wait = 0;
 
+	if (fiber_refuses(cx))
+		return E_BUSY;
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */
 	buf_init(&body, cx->arena, request->max_answer ? request->max_answer : LIMIT_HTTP_ANSWER);

@@ -312,12 +312,13 @@ static void
 dispatch(struct http_conn *c)
 {
 	struct http_slot *slot = c->slot;
+	bool waits = false;
 
 	slot->x.req.body = buf_str(&slot->parse.body);
-	if (answer_here(slot, slot->x.route)) {
+	if (answer_here(slot, slot->x.route) || (http_light_begin(slot, &waits) && !waits)) {
 		atomic_fetch_add(&c->server->requests, 1);
 		answer(c);
-	} else if (http_pool_submit(c->server->pool, &slot->job)) {
+	} else if (waits || http_pool_submit(c->server->pool, &slot->job)) {
 		atomic_fetch_add(&c->server->requests, 1);
 		enter(c, HTTP_CONN_WORKING);
 		c->working = true;

@@ -7,6 +7,19 @@
 
 #include <stdlib.h>
 
+void
+http_slot_fresh(struct http_slot *slot)
+{
+	const struct ctx *base = slot->conn->server->o.base;
+	str request_id = slot->cx.request_id;
+
+	ctx_init(&slot->cx, &slot->arena);
+	if (base)
+		slot->cx = *base;
+	slot->cx.arena = &slot->arena;
+	slot->cx.request_id = request_id;
+}
+
 struct http_slot *
 http_slot_take(struct http_conn *c)
 {
@@ -23,10 +36,8 @@ http_slot_take(struct http_conn *c)
 	}
 	slot->conn = c;
 	slot->began_us = clock_mono_us();
-	ctx_init(&slot->cx, &slot->arena);
-	if (s->o.base)
-		slot->cx = *s->o.base;
-	slot->cx.arena = &slot->arena;
+	slot->cx.request_id = (str){ 0 };
+	http_slot_fresh(slot);
 	http_exchange_init(&slot->x, &slot->cx);
 	slot->x.conn = c;
 	http_parse_begin(&slot->parse, &slot->arena);

@@ -93,15 +93,15 @@ say_left(struct ctx *cx, const struct budget *b, status s)
 }
 
 static bool
-has_purse(const struct ctx *cx)
+may_borrow(const struct ctx *cx)
 {
-	return cx->purse && cx->leases && cx->credential && cx->credential->bearer.len;
+	return cx->leases && cx->credential && cx->credential->bearer.len;
 }
 
 bool
 gate_ready(struct ctx *cx)
 {
-	return has_purse(cx) && lease_ready(cx->leases, cx->credential);
+	return may_borrow(cx) && lease_ready(cx->leases, cx->credential);
 }
 
 /* Of a lease, without the database; or it has been, in this request. */
@@ -110,7 +110,7 @@ is_paid(struct ctx *cx)
 {
 	struct purse *p = cx->purse;
 
-	if (!has_purse(cx))
+	if (!p || !may_borrow(cx))
 		return false;
 	if (!p->paid)
 		p->paid = lease_take(cx->leases, cx->credential, &p->budget);
@@ -288,10 +288,16 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 }
 
 bool
+gate_records_behind(const struct ctx *cx, const struct gate_pass *p)
+{
+	return cx->behind && !p->tool->personal_data && !p->tool->phi;
+}
+
+bool
 gate_record_behind(
 	struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us)
 {
 	struct gate_row row = row_of(cx, c, p, state, now_us);
 
-	return cx->behind && !p->tool->personal_data && !p->tool->phi && behind_add(cx->behind, &row);
+	return gate_records_behind(cx, p) && behind_add(cx->behind, &row);
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fiber/waiter.h"
 #include "base/limits.h"
 #include "base/scoped.h"
 
@@ -10,19 +11,26 @@
 
 #define NAME 64u /* of a lane: an id */
 
+/* Who waits for a place in a lane; in the arena of that one. */
+struct turn {
+	struct turn *next;
+	struct waiter waiter;
+	bool over, in; /* it is decided: with a place, or without */
+};
+
 struct lane {
 	char name[NAME];
 	size_t len; /* 0: nobody's */
 	int calls, waiting;
-	int failures;		  /* in a row */
-	int64_t until_us;	  /* of rest, from LIMIT_LANE_FAILURES on */
-	int64_t last_us, open_us; /* the last answer; when it was found broken; 0: not yet (clock_now_us) */
-	bool trying;		  /* one was let through */
+	struct turn *first, *last; /* of those who wait */
+	int failures;		   /* in a row */
+	int64_t until_us;	   /* of rest, from LIMIT_LANE_FAILURES on */
+	int64_t last_us, open_us;  /* the last answer; when it was found broken; 0: not yet (clock_now_us) */
+	bool trying;		   /* one was let through */
 };
 
 struct lanes {
 	pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t left;  /* somebody has left a lane */
 	struct lane all[LIMIT_LANES];
 };
 
@@ -32,7 +40,7 @@ lanes_new(void)
 	struct lanes *l = calloc(1, sizeof(*l));
 
 	CHECK(l);
-	CHECK(pthread_mutex_init(&l->lock, NULL) == 0 && pthread_cond_init(&l->left, NULL) == 0);
+	CHECK(pthread_mutex_init(&l->lock, NULL) == 0);
 	return l;
 }
 
@@ -41,7 +49,7 @@ lanes_free(struct lanes *l)
 {
 	if (!l)
 		return;
-	CHECK(pthread_cond_destroy(&l->left) == 0 && pthread_mutex_destroy(&l->lock) == 0);
+	CHECK(pthread_mutex_destroy(&l->lock) == 0);
 	free(l);
 }
 
@@ -100,18 +108,47 @@ refuse(struct ctx *cx, const struct lane *l)
 	return fail(cx, E_BUSY, "too many already wait for the other system; nothing was sent");
 }
 
-/* In the lane, or not at all. With the lock held; waits for a place. */
+/* --- turns: with the lock held --- */
+
+/* The place of who leaves goes to who has waited longest: nobody comes in between. */
 static bool
-enter(struct lanes *all, struct lane *l)
+call_next(struct lane *l, bool in)
 {
-	l->waiting++;
-	while (l->calls >= LIMIT_LANE_CALLS)
-		CHECK(pthread_cond_wait(&all->left, &all->lock) == 0);
-	l->waiting--;
-	if (resting(l))
+	struct turn *t = l->first;
+
+	if (!t)
 		return false;
-	l->trying = l->failures >= LIMIT_LANE_FAILURES;
+	l->first = t->next;
+	l->waiting--;
+	t->over = true;
+	t->in = in;
+	waiter_call(&t->waiter);
+	return true;
+}
+
+static bool
+wait_for_turn(struct ctx *cx, struct lanes *all, struct lane *l)
+{
+	struct turn *t = ARENA_NEW(cx->arena, struct turn);
+
+	waiter_init(&t->waiter, cx);
+	*(l->first ? &l->last->next : &l->first) = t;
+	l->last = t;
+	l->waiting++;
+	while (!t->over)
+		waiter_wait(&t->waiter, &all->lock, INT64_MAX);
+	waiter_done(&t->waiter);
+	return t->in;
+}
+
+/* In the lane, or not at all. */
+static bool
+enter(struct ctx *cx, struct lanes *all, struct lane *l)
+{
+	if (l->calls >= LIMIT_LANE_CALLS)
+		return wait_for_turn(cx, all, l);
 	l->calls++;
+	l->trying = l->failures >= LIMIT_LANE_FAILURES;
 	return true;
 }
 
@@ -129,7 +166,7 @@ find_place(struct ctx *cx, struct lanes *all, str name)
 
 	if (!l)
 		l = take(all, name);
-	return l && !resting(l) && !full(l) && enter(all, l) ? OK : refuse(cx, l);
+	return l && !resting(l) && !full(l) && enter(cx, all, l) ? OK : refuse(cx, l);
 }
 
 status
@@ -146,28 +183,46 @@ lane_enter(struct ctx *cx, str lane)
 	return s;
 }
 
+/* With the lock held. */
 static void
-leave(struct lanes *all, str name, bool answered)
+learn(struct lane *l, bool answered)
 {
-	scoped_lock held = lock(&all->lock);
-	struct lane *l = find(all, name);
-
-	CHECK(l && l->calls > 0);
-	l->calls--;
-	l->trying = false;
 	l->failures = answered ? 0 : l->failures + 1;
 	if (answered)
 		l->last_us = clock_now_us();
 	if (l->failures == LIMIT_LANE_FAILURES)
 		l->open_us = clock_now_us();
 	l->until_us = clock_mono_us() + LIMIT_LANE_REST_US;
-	CHECK(pthread_cond_broadcast(&all->left) == 0);
+}
+
+static void
+leave(struct lanes *all, str name, bool asked, bool answered)
+{
+	scoped_lock held = lock(&all->lock);
+	struct lane *l = find(all, name);
+
+	CHECK(l && l->calls > 0);
+	l->trying = false;
+	if (asked)
+		learn(l, answered);
+	while (resting(l) && call_next(l, false)) /* who waits for what is broken hears it at once */
+		;
+	if (!call_next(l, true))
+		l->calls--;
 }
 
 void
 lane_leave(struct ctx *cx, str lane, bool answered)
 {
-	leave(cx->lanes, lane, answered);
+	leave(cx->lanes, lane, true, answered);
+	if (cx->place)
+		cx->place->back(cx->place->arg);
+}
+
+void
+lane_withdraw(struct ctx *cx, str lane)
+{
+	leave(cx->lanes, lane, false, false);
 	if (cx->place)
 		cx->place->back(cx->place->arg);
 }
@@ -188,6 +243,6 @@ lane_look(struct ctx *cx, str lane)
 
 	if (!l)
 		return (struct lane_state){ .breaker = "closed" };
-	return (struct lane_state){ breaker(l), l->calls, l->failures, l->last_us,
+	return (struct lane_state){ breaker(l), l->calls, l->waiting, l->failures, l->last_us,
 		l->failures < LIMIT_LANE_FAILURES ? 0 : l->open_us };
 }

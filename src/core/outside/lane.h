@@ -25,13 +25,14 @@ void lanes_free(struct lanes *l); /* NULL is fine; nobody is in one */
  */
 status lane_enter(struct ctx *cx, str lane) MUST_USE;
 void lane_leave(struct ctx *cx, str lane, bool answered);
+void lane_withdraw(struct ctx *cx, str lane); /* the other system was not asked: nothing is learned of it */
 
 /* For people: "closed" (all is well), "open", "trying"; and how many are in it. */
 struct lane_state {
 	const char *breaker;
-	int64_t calls, failures; /* now; in a row */
-	int64_t last_us;	 /* of the last answer, as far as this process remembers; 0: none */
-	int64_t open_us;	 /* since when it is not closed; 0: it is */
+	int64_t calls, waiting, failures; /* now; now, for a place; in a row */
+	int64_t last_us;		  /* of the last answer, as far as this process remembers; 0: none */
+	int64_t open_us;		  /* since when it is not closed; 0: it is */
 };
 struct lane_state lane_look(struct ctx *cx, str lane);
 

@@ -10,12 +10,15 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fiber/fiber.h"
+#include "base/fiber/waiter.h"
 #include "base/log.h"
 #include "exec/mcp/lines.h"
 #include "exec/mcp/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,9 +36,10 @@
 #define ANSWER_US  INT64_C(1000000)
 #define WORDS_US   INT64_C(10000000)
 
-/* Who waits for an answer; in the arena of that thread. */
+/* Who waits for an answer; in the arena of that thread or fiber. */
 struct waiting {
 	struct waiting *next;
+	struct waiter waiter;
 	int64_t id;
 	struct arena arena; /* of: */
 	str text;	    /* the answer; empty: none yet */
@@ -47,8 +51,9 @@ struct mcp_child {
 	int wake; /* an eventfd: the keeper is to end the program */
 	int in;	  /* -1: none; whoever has the pen (`writing`) */
 
-	pthread_mutex_t mutex; /* guards all below */
-	pthread_cond_t changed;
+	pthread_mutex_t mutex;	/* guards all below */
+	pthread_cond_t changed; /* up, ended, stopping */
+	pthread_cond_t put;	/* the pen */
 	pthread_t keeper;
 	bool kept;	/* there is a keeper to be joined */
 	bool up, ended; /* the program is there; or was, or could not be started */
@@ -86,11 +91,20 @@ soon(int64_t us)
 
 /* With the mutex; returns at the latest after a while. */
 static void
-wait_a_while(struct mcp_child *ch)
+wait_a_while(struct mcp_child *ch, pthread_cond_t *for_what)
 {
 	struct timespec t = soon(SLICE_US);
 
-	(void)pthread_cond_timedwait(&ch->changed, &ch->mutex, &t);
+	(void)pthread_cond_timedwait(for_what, &ch->mutex, &t);
+}
+
+/* With the mutex. */
+static void
+call_all(struct mcp_child *ch)
+{
+	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	for (struct waiting *w = ch->waiting; w; w = w->next)
+		waiter_call(&w->waiter);
 }
 
 static void
@@ -140,7 +154,7 @@ take_pen(struct mcp_child *ch, int64_t until_us)
 	while (ch->writing) {
 		if (clock_mono_us() >= until_us)
 			return false;
-		wait_a_while(ch);
+		wait_a_while(ch, &ch->put);
 	}
 	ch->writing = true;
 	return true;
@@ -152,7 +166,7 @@ put_pen(struct mcp_child *ch)
 	scoped_lock held = lock(&ch->mutex);
 
 	ch->writing = false;
-	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	CHECK(pthread_cond_signal(&ch->put) == 0);
 }
 
 static void
@@ -176,6 +190,26 @@ write_line(struct mcp_child *ch, str line, int64_t until_us)
 	if (done && done < line.len)
 		poke(ch);
 	return done;
+}
+
+/* The same for who must not be held up: a line so short goes at once, or not at all (pipe(7)). */
+static size_t
+write_short(struct mcp_child *ch, str line)
+{
+	ssize_t n = 0;
+
+	if (line.len > PIPE_BUF || !take_pen(ch, 0))
+		return 0;
+	if (ch->in >= 0)
+		n = write(ch->in, line.ptr, line.len);
+	put_pen(ch);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static size_t
+say(const struct ctx *cx, struct mcp_child *ch, str line, int64_t until_us)
+{
+	return cx->fiber ? write_short(ch, line) : write_line(ch, line, until_us);
 }
 
 static str
@@ -213,7 +247,7 @@ hand_over(struct mcp_child *ch, const struct json *message, str line)
 		return;
 	ch->failures = 0;
 	w->text = arena_str(&w->arena, line);
-	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	waiter_call(&w->waiter);
 }
 
 static void
@@ -414,7 +448,7 @@ say_down(struct mcp_child *ch, int how, int error, int64_t since_us)
 	for (unsigned i = 1; i < ch->failures && rest < LIMIT_UPSTREAM_REST_US; i++)
 		rest *= 2;
 	ch->rests_until_us = ch->failures > 1 ? clock_mono_us() + rest : 0;
-	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	call_all(ch);
 }
 
 /* Reads what there is. False: the end. */
@@ -537,7 +571,8 @@ mcp_child_new(struct mcp_client *c)
 	CHECK(pthread_mutex_init(&ch->mutex, NULL) == 0);
 	CHECK(pthread_condattr_init(&monotonic) == 0);
 	CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-	CHECK(pthread_cond_init(&ch->changed, &monotonic) == 0);
+	CHECK(pthread_cond_init(&ch->changed, &monotonic) == 0 &&
+		pthread_cond_init(&ch->put, &monotonic) == 0);
 	CHECK(pthread_condattr_destroy(&monotonic) == 0);
 	return ch;
 }
@@ -550,7 +585,7 @@ mcp_child_stop(struct mcp_child *ch)
 	if (!ch->stopping)
 		poke(ch);
 	ch->stopping = true;
-	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
+	call_all(ch);
 }
 
 void
@@ -561,7 +596,7 @@ mcp_child_free(struct mcp_child *ch)
 	lines_done(&ch->out);
 	lines_done(&ch->words);
 	(void)close(ch->wake);
-	CHECK(pthread_cond_destroy(&ch->changed) == 0);
+	CHECK(pthread_cond_destroy(&ch->changed) == 0 && pthread_cond_destroy(&ch->put) == 0);
 	CHECK(pthread_mutex_destroy(&ch->mutex) == 0);
 	arena_done(&ch->arena);
 	free(ch);
@@ -621,6 +656,8 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 	scoped_lock held = lock(&ch->mutex);
 
 	if (!ch->up) {
+		if (fiber_refuses(cx))
+			return E_BUSY;
 		TRY(check_start(cx, ch));
 		if (ch->kept) { /* it is over, or will be in a moment */
 			CHECK(pthread_mutex_unlock(&ch->mutex) == 0);
@@ -631,7 +668,7 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 		}
 		TRY(make_keeper(cx, ch));
 		while (!ch->up && !ch->ended)
-			wait_a_while(ch);
+			wait_a_while(ch, &ch->changed);
 		if (!ch->up)
 			return fail(cx, E_UNAVAILABLE, "%s", ch->why);
 	}
@@ -640,12 +677,14 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 }
 
 static bool
-enter(struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w)
+enter(const struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w)
 {
 	scoped_lock held = lock(&ch->mutex);
 
 	if (!ch->up || ch->generation != l->session.generation)
 		return false;
+	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
+	waiter_init(&w->waiter, cx);
 	w->next = ch->waiting;
 	ch->waiting = w;
 	return true;
@@ -661,12 +700,12 @@ say_gone(struct ctx *cx, struct mcp_child *ch)
 
 /* Most likely it has just ended: then that is the reason. */
 static str
-say_untaken(struct ctx *cx, struct mcp_child *ch, const struct waiting *w)
+say_untaken(struct ctx *cx, struct mcp_child *ch, struct waiting *w)
 {
 	scoped_lock held = lock(&ch->mutex);
 
 	for (int i = 0; i < 5 && !w->lost && !ch->stopping; i++)
-		wait_a_while(ch);
+		waiter_wait(&w->waiter, &ch->mutex, clock_mono_us() + SLICE_US);
 	return w->lost ? arena_printf(cx->arena, "%s", ch->why) : STR("the program does not take it");
 }
 
@@ -677,7 +716,7 @@ wait_for_answer(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l
 	scoped_lock held = lock(&ch->mutex);
 
 	while (!w->text.len && !w->lost && !ch->stopping && clock_mono_us() < l->deadline_us)
-		wait_a_while(ch);
+		waiter_wait(&w->waiter, &ch->mutex, l->deadline_us);
 	if (w->lost && !w->text.len)
 		out->why = arena_printf(cx->arena, "%s", ch->why);
 	else if (!w->text.len)
@@ -692,7 +731,7 @@ say_cancelled(struct ctx *cx, struct mcp_child *ch, int64_t id)
 		"cancelled\",\"params\":{\"requestId\":%lld}}\n",
 		(long long)id);
 
-	(void)write_line(ch, line, clock_mono_us() + SLICE_US);
+	(void)say(cx, ch, line, clock_mono_us() + SLICE_US);
 }
 
 static void
@@ -701,6 +740,7 @@ read_answer(struct ctx *cx, str text, struct mcp_reply *out)
 	char *copy = arena_try_bytes(cx->arena, text.len);
 	struct json *doc;
 
+	out->size = text.len;
 	if (copy)
 		memcpy(copy, text.ptr, text.len);
 	if (copy && json_parse_any(cx, (str){ copy, text.len }, &doc) == OK)
@@ -716,15 +756,13 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	str line = as_line(cx, l->body);
 
 	w->id = l->id;
-	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
-	if (!line.len || !enter(ch, l, w)) {
+	if (!line.len || !enter(cx, ch, l, w)) {
 		out->why = say_gone(cx, ch);
-		arena_done(&w->arena);
 		return;
 	}
-	out->sent = (int64_t)write_line(ch, line, l->send_by_us);
+	out->sent = (int64_t)say(cx, ch, line, l->send_by_us);
 	if ((size_t)out->sent < line.len)
-		out->why = say_untaken(cx, ch, w);
+		out->why = fiber_refuses(cx) ? ctx_message(cx, E_BUSY) : say_untaken(cx, ch, w);
 	else if (l->id)
 		wait_for_answer(cx, ch, l, w, out);
 	leave(ch, w);
@@ -732,5 +770,6 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 		read_answer(cx, w->text, out);
 	else if (l->id && (size_t)out->sent == line.len && !w->lost)
 		say_cancelled(cx, ch, l->id);
+	waiter_done(&w->waiter);
 	arena_done(&w->arena);
 }

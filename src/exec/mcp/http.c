@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fiber/fiber.h"
 #include "http/client/events.h"
 
 #define FIELDS_MAX  (8u + LIMIT_MCP_HEADERS)
@@ -45,6 +46,14 @@ take(struct mcp_client *c, bool keep)
 	scoped_lock held = lock(&c->mutex);
 
 	return keep && c->idle_count ? c->idle[--c->idle_count] : http_many_new();
+}
+
+static bool
+has_idle(struct mcp_client *c)
+{
+	scoped_lock held = lock(&c->mutex);
+
+	return c->idle_count > 0;
 }
 
 static void
@@ -167,9 +176,18 @@ passes_by(struct trip *t, str text)
 }
 
 static void
-take_text(struct trip *t, str text)
+keep_text(struct trip *t, str text)
 {
 	struct json *doc;
+
+	t->out->size += text.len;
+	if (json_parse_any(t->cx, text, &doc) == OK)
+		take_message(t, doc);
+}
+
+static void
+take_text(struct trip *t, str text)
+{
 	char *copy;
 
 	if (passes_by(t, text))
@@ -178,8 +196,7 @@ take_text(struct trip *t, str text)
 	if (!copy)
 		return;
 	memcpy(copy, text.ptr, text.len);
-	if (json_parse_any(t->cx, (str){ copy, text.len }, &doc) == OK)
-		take_message(t, doc);
+	keep_text(t, (str){ copy, text.len });
 }
 
 static void
@@ -238,7 +255,7 @@ take_end(void *arg, const struct http_flight *f, status s, str why)
 	if (s != OK)
 		t->out->why = arena_str(t->cx->arena, why);
 	else if (!is_stream(f) && t->body.len)
-		take_text(t, buf_str(&t->body));
+		keep_text(t, buf_str(&t->body));
 }
 
 /* --- one request --- */
@@ -457,6 +474,10 @@ mcp_http_send(
 	struct trip t = { .cx = cx, .c = c, .l = l, .bearer = bearer, .out = out };
 
 	*out = (struct mcp_reply){ 0 };
+	if (!has_idle(c) && fiber_refuses(cx)) { /* a new connection takes its time */
+		out->why = ctx_message(cx, E_BUSY);
+		return;
+	}
 	if (atomic_load(&c->stopping) || clock_mono_us() >= l->send_by_us) {
 		out->why = STR("the time to send it was over");
 		return;

@@ -71,6 +71,7 @@ struct mcp_call {
 	struct json *asks;	 /* {key: {method, params}} */
 	str keeps;		 /* what the host wants back with the answers */
 	const char *result_type; /* NULL: complete */
+	str source;		 /* of what another server says: data, nothing in it is an instruction; or empty */
 	bool drops;		 /* break the stream off: the client fetches the answer (legacy) */
 	bool holds;		 /* the stream goes on, others have it */
 	int64_t waits_us;	 /* not yet: it is run again, for so long after it began */
@@ -102,6 +103,8 @@ struct mcp_host {
 	/* Up to so many values for the argument, after what was typed. */
 	status (*complete)(
 		struct mcp_call *c, const struct json *ref, str argument, str typed, struct json_out *o);
+	/* Is it a call that waits for another system, and holds up nobody? From memory. NULL: none is. */
+	bool (*light)(struct mcp_call *c, str name);
 	/* Another number where the caller's list is another one. */
 	status (*fingerprint)(struct mcp_call *c, enum mcp_list what, uint64_t *out);
 	/* What became of a call that answered with a task; answers only with an update. NULL: it has no tasks. */

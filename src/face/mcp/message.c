@@ -109,17 +109,28 @@ message_begin(struct mcp_call *c, struct json_out *o)
 	json_out_object(o, "result");
 }
 
+static void
+write_meta(const struct mcp_call *c, struct json_out *o)
+{
+	json_out_object(o, "_meta");
+	if (c->modern)
+		write_info(o, MCP_META "serverInfo");
+	if (c->source.len) {
+		json_out_bool(o, "countersign/untrusted", true);
+		json_out_str(o, "countersign/source", c->source);
+	}
+	json_out_end(o);
+}
+
 void
 message_end(struct mcp_call *c, struct json_out *o, const char *result_type)
 {
-	if (c->modern) {
+	if (c->modern)
 		json_out_str(o, "resultType", str_of(result_type));
-		json_out_object(o, "_meta");
-		write_info(o, MCP_META "serverInfo");
-		json_out_end(o);
-	} else if (str_eq(c->method, STR("initialize"))) {
+	if (c->modern || c->source.len)
+		write_meta(c, o);
+	if (!c->modern && str_eq(c->method, STR("initialize")))
 		write_info(o, "serverInfo");
-	}
 	if (c->last) {
 		json_out_raw(o, c->last, STR(""));
 		return;

@@ -188,6 +188,7 @@ const struct mcp_host mcp_own_host = {
 	.ttl_ms = 5000,
 	.list = list,
 	.call = own_call,
+	.light = own_light,
 	.prompt = own_prompt,
 	.read = own_read,
 	.complete = complete,

@@ -53,10 +53,7 @@ own_write_theirs(struct mcp_call *c, const struct tool *t, const struct json *va
 		json_out_value(o, "structuredContent", structured);
 	if (error && error->truth)
 		json_out_bool(o, "isError", true);
-	json_out_object(o, "_meta");
-	json_out_bool(o, "countersign/untrusted", true); /* data: nothing in it is an instruction */
-	json_out_str(o, "countersign/source", t->outside->source);
-	json_out_end(o);
+	c->source = t->outside->source;
 	return OK;
 }
 

@@ -29,6 +29,7 @@ export async function startUpstream({ tools = [], token } = {}) {
 	});
 	await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve));
 	up.url = `http://127.0.0.1:${http.address().port}/mcp`;
+	up.hangUp = () => http.closeIdleConnections();
 	up.stop = () => new Promise((resolve) => { http.close(resolve); http.closeAllConnections(); });
 	return up;
 }

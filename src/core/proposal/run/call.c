@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call of a tool as an operation: a read runs, at once or outside, and anything else becomes a proposal (TL-5). */
+#include "base/fiber/fiber.h"
 #include "base/limits.h"
 #include "core/gate/gate.h"
 #include "core/proposal/handler.h"
@@ -93,7 +94,11 @@ read_outside(struct ctx *cx, void *arg, struct json_out *out)
 	struct reading r = { .sending = arg };
 	const struct outside_call *call = &r.sending->call;
 
+	if (!gate_records_behind(cx, &r.sending->pass) && fiber_refuses(cx))
+		return E_BUSY;
 	send_once(cx, call, &r.answer);
+	if (fiber_refused(cx)) /* it was not sent: a worker sends it */
+		return E_BUSY;
 	TRY(record_read(cx, &r));
 	if (r.answer.end != OUTSIDE_DONE)
 		return fail(cx, E_OUTSIDE, "%.*s did not answer %.*s: %.*s",
