@@ -156,6 +156,23 @@ what_is_held_is_spent_for_everybody_else_and_what_is_not_used_comes_back(void **
 }
 
 static void
+a_token_that_stays_busy_does_not_wait_for_the_sweep(void **state) /* TL-9 */
+{
+	struct world *w = *state;
+
+	take(w);
+	take(w);
+	wait_until_over(w);
+	take(w);
+	take(w);
+	assert_true(lease_ready(w->cx.leases, &w->token));
+	assert_int_equal(left_elsewhere(w), CAP - 21); /* both slots are held still, and its own */
+	assert_status(lease_sweep(&w->cx), OK);
+	assert_true(lease_ready(w->cx.leases, &w->token));
+	assert_int_equal(left_elsewhere(w), CAP - 14); /* eight of the first one came back */
+}
+
+static void
 what_is_undone_is_not_lent(void **state)
 {
 	struct world *w = *state;
@@ -341,6 +358,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		ON_WORLD(a_token_that_is_busy_holds_the_rest_of_a_slot),
 		ON_WORLD(what_is_held_is_spent_for_everybody_else_and_what_is_not_used_comes_back),
+		ON_WORLD(a_token_that_stays_busy_does_not_wait_for_the_sweep),
 		ON_WORLD(what_is_undone_is_not_lent),
 		ON_WORLD(a_small_budget_and_a_session_are_asked_for_each_time),
 		ON_WORLD(nothing_is_lent_where_other_calls_leave_no_room),

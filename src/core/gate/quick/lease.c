@@ -16,7 +16,7 @@
 
 #define SETS	   ((size_t)256)
 #define WAYS	   ((size_t)4)
-#define SPARE	   64u
+#define SPARE	   256u
 #define FILLING_US INT64_C(50000) /* a transaction that has not come back by then will not */
 
 struct held {
@@ -31,7 +31,7 @@ struct leases {
 	unsigned char secret[KEEP_SECRET]; /* constant */
 	pthread_mutex_t lock;		   /* guards the rest */
 	struct held all[SETS][WAYS];
-	struct held spare[SPARE]; /* that came too late to be of use: to be given back */
+	struct held spare[SPARE]; /* that are over, or came too late to be of use: to be given back */
 };
 
 struct leases *
@@ -95,31 +95,6 @@ has_calls(const struct held *h)
 	return h && h->lease.calls > 0 && clock_mono_us() < h->lease.until_us;
 }
 
-/* --- taking --- */
-
-bool
-lease_wanted(struct leases *l, const struct credential *c)
-{
-	unsigned char key[KEEP_KEY];
-	int64_t now_us = clock_mono_us();
-	struct held *h;
-	bool busy;
-
-	keep_key(l->secret, c->bearer, key);
-	scoped_lock held = lock(&l->lock);
-	h = find(l, key);
-	busy = h && !h->lease.calls && now_us - h->asked_us < LIMIT_LEASE_US &&
-	       now_us - h->filling_us > FILLING_US;
-	if (!h)
-		h = make(l, key);
-	if (!h)
-		return false;
-	h->asked_us = now_us;
-	if (busy)
-		h->filling_us = now_us;
-	return busy;
-}
-
 static str
 keep_id(char room[ID_LENGTH], str id)
 {
@@ -137,17 +112,54 @@ hold(struct held *h, const struct lease *what)
 	h->filling_us = 0;
 }
 
-/* Two were filled for one token, or the token was pushed out meanwhile. */
-static void
+/* To be given back by the next sweep. False: there are too many already. */
+static bool
 hold_spare(struct leases *l, const struct lease *what)
 {
 	for (size_t i = 0; i < SPARE; i++) {
 		if (!l->spare[i].lease.calls) {
 			hold(&l->spare[i], what);
 			l->spare[i].lease.until_us = 0;
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+/* What is left of a lease that is over makes room for the next one: a token that stays busy does not wait for the
+ * sweep. */
+static void
+lay_aside(struct leases *l, struct held *h, int64_t now_us)
+{
+	if (h->lease.calls && now_us >= h->lease.until_us && hold_spare(l, &h->lease))
+		h->lease.calls = 0;
+}
+
+/* --- taking --- */
+
+bool
+lease_wanted(struct leases *l, const struct credential *c)
+{
+	unsigned char key[KEEP_KEY];
+	int64_t now_us = clock_mono_us();
+	struct held *h;
+	bool busy;
+
+	keep_key(l->secret, c->bearer, key);
+	scoped_lock held = lock(&l->lock);
+	h = find(l, key);
+	if (h)
+		lay_aside(l, h, now_us);
+	busy = h && !h->lease.calls && now_us - h->asked_us < LIMIT_LEASE_US &&
+	       now_us - h->filling_us > FILLING_US;
+	if (!h)
+		h = make(l, key);
+	if (!h)
+		return false;
+	h->asked_us = now_us;
+	if (busy)
+		h->filling_us = now_us;
+	return busy;
 }
 
 void
@@ -161,8 +173,8 @@ lease_put(struct leases *l, const struct credential *c, const struct lease *what
 	h = find(l, key);
 	if (h && !h->lease.calls)
 		hold(h, what);
-	else
-		hold_spare(l, what);
+	else /* two were filled for one token, or the token was pushed out meanwhile */
+		(void)hold_spare(l, what); /* no room: it comes free with its window */
 }
 
 bool
