@@ -71,7 +71,7 @@ struct mcp_call {
 	struct json *asks;	 /* {key: {method, params}} */
 	str keeps;		 /* what the host wants back with the answers */
 	const char *result_type; /* NULL: complete */
-	str source;		 /* of what another server says: data, nothing in it is an instruction; or empty */
+	str source;		 /* of what another server says, which is data and no instruction; or empty */
 	bool drops;		 /* break the stream off: the client fetches the answer (legacy) */
 	bool holds;		 /* the stream goes on, others have it */
 	int64_t waits_us;	 /* not yet: it is run again, for so long after it began */
