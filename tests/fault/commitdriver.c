@@ -151,11 +151,13 @@ struct client {
 	int64_t first_id;
 };
 
-/* Where the disk fills up, goes on until it has room again: the rig makes some when it hears "no". */
+#define RESUMED 10 /* commits in a row, after which nobody doubts that there is room again */
+
+/* Where the disk fills up, goes on until it has room again, however long the rig takes to make some when it hears "no". */
 static bool
-more(const struct client *c, int done, int refused)
+more(const struct client *c, int done, int missing)
 {
-	return done < c->o->each || (c->o->hold && refused);
+	return done < c->o->each || (c->o->hold && missing > 0);
 }
 
 static void *
@@ -164,16 +166,19 @@ serve(void *arg)
 	struct client *c = arg;
 	struct arena arena;
 	struct ctx cx;
-	bool full = false;
+	int missing = 0; /* commits, until it is over that the disk was full */
 
 	arena_init(&arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&cx, &arena);
 	cx.db = c->db;
-	for (int i = 0; more(c, i, full); i++) {
+	for (int i = 0; more(c, i, missing); i++) {
 		struct job j = { .id = c->first_id + i, .plant = c->o->plant };
 		j.ending = i % 7 == 3 ? CHANGES_ITS_MIND : i % 7 == 5 ? REPEATS_A_KEY : SUCCEEDS;
 		status s = run_one(&cx, &j);
-		full = s == E_DISK_FULL || (full && s != OK);
+		if (s == E_DISK_FULL)
+			missing = RESUMED;
+		else if (s == OK)
+			missing--;
 	}
 	arena_done(&arena);
 	return NULL;
