@@ -456,7 +456,7 @@ may_be_light(const struct http_exchange *x, void *arg)
 	str body = x->req.body;
 
 	(void)arg;
-	return x->cx->db && db_at_hand(x->cx->db) && body.len <= LIMIT_MCP_LIGHT &&
+	return x->cx->db && db_at_hand(x->cx->db) && body.len && body.len <= LIMIT_MCP_LIGHT &&
 	       memmem(body.ptr, body.len, name, sizeof(name) - 1);
 }
 
