@@ -323,7 +323,7 @@ dispatch(struct http_conn *c)
 		enter(c, HTTP_CONN_WORKING);
 		c->working = true;
 	} else {
-		refuse(c, fail(&slot->cx, E_BUSY, "too many requests are waiting; nothing was changed"));
+		refuse(c, http_slot_crowded(slot));
 	}
 }
 

@@ -34,6 +34,17 @@ begin_again(struct http_slot *slot)
 	http_slot_fresh(slot);
 }
 
+/* Its handler has ended. False: a worker begins again. */
+static bool
+is_done(struct http_slot *slot)
+{
+	if (slot->heavy)
+		begin_again(slot);
+	else
+		atomic_fetch_add(&slot->conn->server->light, 1);
+	return !slot->heavy;
+}
+
 bool
 http_light_begin(struct http_slot *slot, bool *out_waits)
 {
@@ -45,16 +56,10 @@ http_light_begin(struct http_slot *slot, bool *out_waits)
 		return false;
 	slot->before = arena_mark(&slot->arena);
 	how = fibers_start(s->fibers, run, slot);
-	if (how == FIBER_ENDED && slot->heavy)
-		begin_again(slot);
-	if (how == FIBER_NONE || (how == FIBER_ENDED && slot->heavy))
-		return false;
 	*out_waits = how == FIBER_WAITS;
-	if (how == FIBER_ENDED)
-		atomic_fetch_add(&s->light, 1);
 	if (*out_waits && !uv_is_active((uv_handle_t *)&s->light_tick))
 		CHECK(uv_timer_start(&s->light_tick, http_light_tick, CHECK_MS, CHECK_MS) == 0);
-	return true;
+	return *out_waits || (how == FIBER_ENDED && is_done(slot));
 }
 
 /* After a wait. */
@@ -64,14 +69,10 @@ http_light_ended(void *arg, void *job)
 	struct http_server *s = arg;
 	struct http_slot *slot = job;
 
-	if (slot->heavy) {
-		begin_again(slot);
+	if (!is_done(slot)) {
 		if (http_pool_submit(s->pool, &slot->job))
 			return;
-		http_refuse(&slot->x,
-			fail(&slot->cx, E_BUSY, "too many requests are waiting; nothing was changed"));
-	} else {
-		atomic_fetch_add(&s->light, 1);
+		http_refuse(&slot->x, http_slot_crowded(slot));
 	}
 	http_conn_worked(slot->conn);
 }

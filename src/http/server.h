@@ -158,6 +158,7 @@ void http_slot_fill(struct http_slot *slot);
 /* Finds the route. As http_router_find; E_METHOD adds Allow. */
 status http_slot_route(struct http_slot *slot) MUST_USE;
 /* May the body come? E_BAD_REQUEST none is taken here; E_MEDIA_TYPE; E_TOO_LARGE */
+status http_slot_crowded(struct http_slot *slot) MUST_USE; /* no worker will take it: E_BUSY */
 status http_slot_check_body(struct http_slot *slot) MUST_USE;
 
 /* --- stream.c --- */

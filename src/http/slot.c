@@ -180,6 +180,12 @@ http_slot_check_body(struct http_slot *slot)
 	return OK;
 }
 
+status
+http_slot_crowded(struct http_slot *slot)
+{
+	return fail(&slot->cx, E_BUSY, "too many requests are waiting; nothing was changed");
+}
+
 void
 http_refuse(struct http_exchange *x, status s)
 {
