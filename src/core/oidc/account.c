@@ -179,6 +179,9 @@ sign_in_by_email(struct ctx *cx, struct account *a)
 
 	if (found != OK && found != E_NOT_FOUND)
 		return found;
+	/* bound meanwhile: they came twice at once */
+	if (found == OK && str_eq(p.subject, a->claims.subject))
+		return begin(cx, a, &p);
 	if (!a->claims.email_verified && found == OK)
 		return refuse_known(cx, a, &p, ACCOUNT_NOT_VERIFIED, "oidc: the address is not verified");
 	if (!a->claims.email_verified) {
