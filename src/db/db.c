@@ -260,22 +260,32 @@ doom(struct tx *tx, status s)
 	return s;
 }
 
+enum nested { NESTED_UNDO, NESTED_UNDO_LATER, NESTED_KEEP };
+
 /* Runs fn behind a savepoint; what it did stays only where it may and fn says OK. */
 static status
-run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
+run_nested(struct ctx *cx, tx_fn *fn, void *arg, enum nested how)
 {
 	struct tx *tx = cx->tx;
 	size_t hooks;
 	status s, undone;
+	bool inside;
 
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
 	hooks = tx->hook_count;
+	inside = tx->nested;
 	TRY(doom(tx, flush(cx, tx, OK))); /* what fails before the savepoint is not undone by it */
 	TRY(doom(tx, tx->db->engine->savepoint(cx, tx)));
+	tx->asked = false;
+	tx->nested = true;
 	s = fn(cx, arg);
-	s = flush(cx, tx, s == OK ? tx->doomed : s);
-	if (keep && s == OK)
+	tx->nested = inside;
+	s = s == OK ? tx->doomed : s;
+	/* inside of another one it is waited for: while this savepoint may still stand, undo would mean this one */
+	if (how != NESTED_UNDO_LATER || s != OK || inside || tx->asked)
+		s = flush(cx, tx, s);
+	if (how == NESTED_KEEP && s == OK)
 		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
 	tx->doomed = OK;
@@ -288,13 +298,19 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, bool keep)
 status
 tx_try(struct ctx *cx, tx_fn *fn, void *arg)
 {
-	return run_nested(cx, fn, arg, false);
+	return run_nested(cx, fn, arg, NESTED_UNDO);
+}
+
+status
+tx_try_later(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return run_nested(cx, fn, arg, NESTED_UNDO_LATER);
 }
 
 status
 tx_nest(struct ctx *cx, tx_fn *fn, void *arg)
 {
-	return run_nested(cx, fn, arg, true);
+	return run_nested(cx, fn, arg, NESTED_KEEP);
 }
 
 status

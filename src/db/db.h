@@ -151,6 +151,12 @@ void tx_after_commit(struct ctx *cx, tx_hook_fn *hook, void *arg);
 /* Inside tx_run: runs fn and undoes what it did, whatever it says; hands its status on. The dry-run. */
 status tx_try(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
+/*
+ * The same, but what fn ran by db_later last is not waited for, nor is that it was undone: if it fails, so does
+ * the next statement or the transaction, with its status. For who would give up then anyhow.
+ */
+status tx_try_later(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
+
 /* Inside tx_run: runs fn and keeps what it did where it says OK, undoes it where not; hands its status on. A
  * part that may fail without the rest. */
 status tx_nest(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;

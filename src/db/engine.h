@@ -54,6 +54,8 @@ struct tx {
 
 	/* db.c's own */
 	status doomed; /* the first statement that failed; nothing is executed after it */
+	bool nested;   /* inside of tx_try or tx_nest */
+	bool asked;    /* db_ask, since this was last cleared: somebody's memory may wait for rows */
 	int attempts;
 	struct arena_mark mark; /* where the caller's arena stood; an attempt's memory goes with it */
 	struct tx_hook hooks[LIMIT_TX_HOOKS];

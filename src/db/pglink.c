@@ -18,12 +18,13 @@
 
 /*
  * BEGIN does not say READ WRITE: where the operator has set default_transaction_read_only,
- * that is meant for us too.
+ * that is meant for us too. Nor does it say READ COMMITTED, which is the session's (greeting): to set it anew
+ * makes PostgreSQL look through all its settings at the end of every transaction and savepoint.
  */
 static const struct {
 	const char *name, *text;
 } commands[PG_COMMAND_COUNT] = {
-	[PG_BEGIN] = { "begin", "BEGIN ISOLATION LEVEL READ COMMITTED" },
+	[PG_BEGIN] = { "begin", "BEGIN" },
 	[PG_BEGIN_READ] = { "begin_read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" },
 	[PG_COMMIT] = { "commit", "COMMIT" },
 	[PG_ROLLBACK] = { "rollback", "ROLLBACK" },
@@ -688,7 +689,8 @@ static const char *const greeting =
 	" CAST(length(concat(" SETTING("lock_timeout", MS_TEXT(LIMIT_PG_LOCK_MS)) "," SETTING(
 		"statement_timeout",
 		MS_TEXT(LIMIT_PG_STATEMENT_MS)) "," SETTING("idle_in_transaction_session_timeout",
-		MS_TEXT(LIMIT_PG_IDLE_MS)) "," SETTING("enable_seqscan", "off") "," SETTING("jit",
+		MS_TEXT(LIMIT_PG_IDLE_MS)) "," SETTING("default_transaction_isolation",
+		"read committed") "," SETTING("enable_seqscan", "off") "," SETTING("jit",
 		"off") "," SETTING("timezone", "UTC") "," SETTING("standard_conforming_strings",
 		"on") ","
 		      "CASE WHEN current_setting('synchronous_commit') = 'off' THEN " SETTING(

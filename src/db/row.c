@@ -278,5 +278,6 @@ db_ask_args(struct ctx *cx, const struct sql *s, const struct field *fields, siz
 	CHECK(cx->tx != NULL);
 	*out = (struct db_rows){ 0 };
 	*all = sink_for(s, fields, size, out);
+	cx->tx->asked = true;
 	return execute(cx, s, args, count, &all->sink, cx->tx->db->engine->later != NULL);
 }

@@ -363,6 +363,33 @@ test('what happens is told as CloudEvents, signed, metadata only (TL-10)', async
 	await listener.stop();
 });
 
+test('a proposal and its call are each told once, to who wants to hear of it (TL-10)', async () => {
+	const listening = {};
+	for (const wanted of ['proposal.*', 'approval.decided', 'tool.called']) {
+		const listener = await Receiver.start();
+		listening[wanted] = { listener, ...await connect({ mode: 'events', url: listener.url, events: [wanted] }) };
+	}
+	const p = await world.propose(), read = await ok(world.admin.post('/api/v1/tools/call', { tool: 'note.list', input: {} }));
+	await world.approve(p);
+	const heard = (wanted) => events(listening[wanted].listener).map((e) => `${e.type} ${e.subject}`).sort();
+	for (const [wanted, expected] of Object.entries({
+		'proposal.*': [`proposal.approved ${p.proposalId}`, `proposal.pending ${p.proposalId}`],
+		'approval.decided': [`approval.decided ${p.proposalId}`],
+		'tool.called': [`tool.called ${p.toolCallId}`, `tool.called ${read.toolCallId}`].sort(),
+	})) {
+		await until(() => heard(wanted).length >= expected.length, wanted);
+		assert.deepEqual(heard(wanted), expected);
+	}
+	const called = events(listening['tool.called'].listener).find((e) => e.subject === p.toolCallId);
+	assert.equal(called.data.status, 'proposed');
+	assert.equal(called.data.tool, 'note.create');
+	assert.equal(called.data.effect, 'mutate');
+	for (const { id, listener } of Object.values(listening)) {
+		await ok(world.admin.delete(`/api/v1/connections/${id}`));
+		await listener.stop();
+	}
+});
+
 test('what was not taken is told again; what was given up an admin sees and retries', async () => {
 	let answer = { status: 500 };
 	const listener = await Receiver.start(() => answer);

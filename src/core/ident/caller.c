@@ -328,10 +328,10 @@ by_token(struct ctx *cx, const struct credential *c, const struct caller *known,
 {
 	bool current = false;
 
-	if (!secret_valid(c->bearer))
-		return stranger(cx);
 	if (known)
 		TRY(is_current(cx, known, &current));
+	else if (!secret_valid(c->bearer))
+		return stranger(cx);
 	if (current) {
 		*out = *known;
 		TRY(check_use(cx, c->peer, out));

@@ -200,6 +200,8 @@ execute(struct ctx *cx, void *arg)
 	if (a->tool->effect == OP_READ)
 		return read_as_proposer(cx, a);
 	s = handler_run(cx, &a->run);
+	if (s == OK)
+		s = db_wait(cx); /* what it has not waited for is still its own */
 	if (is_drift(s))
 		return fail(
 			cx, E_DRIFT, "it can no longer be done as shown: %.*s", STR_ARG(ctx_message(cx, s)));

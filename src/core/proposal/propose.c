@@ -247,7 +247,7 @@ dry_run(struct ctx *cx, struct making *m)
 	/* a read that needs approval is not run before it is approved (TL-6) */
 	if (m->pass.tool->effect == OP_READ)
 		return OK;
-	TRY(tx_try(cx, handler_run, &m->run));
+	TRY(tx_try_later(cx, handler_run, &m->run)); /* what fails later fails the proposal, too */
 	m->ran = true;
 	return handler_in_scope(cx, cx->caller, &m->run);
 }

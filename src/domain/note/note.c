@@ -186,7 +186,7 @@ create(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 		.created_by = call->actor_id,
 		.created_at = call->now_us,
 		.updated_at = call->now_us };
-	TRY(db_run(cx, SQL_NOTE_ADD, TEXT(cx->caller->org_id), TEXT(n.id), TEXT(n.title), TEXT(n.text),
+	TRY(db_later(cx, SQL_NOTE_ADD, TEXT(cx->caller->org_id), TEXT(n.id), TEXT(n.title), TEXT(n.text),
 		TEXT(n.created_by), INT(n.created_at)));
 	*out = about(cx, &n, "Create");
 	out->after = out->value = show(cx, &n);
@@ -221,7 +221,7 @@ update(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	after.text = in.text.ptr ? in.text : before.text;
 	after.version = before.version + 1;
 	after.updated_at = call->now_us;
-	TRY(db_run(cx, SQL_NOTE_CHANGE, TEXT(cx->caller->org_id), TEXT(after.id), TEXT(after.title),
+	TRY(db_later(cx, SQL_NOTE_CHANGE, TEXT(cx->caller->org_id), TEXT(after.id), TEXT(after.title),
 		TEXT(after.text), INT(after.version), INT(after.updated_at)));
 	*out = about(cx, &before, "Change");
 	out->before = show(cx, &before);
@@ -246,7 +246,7 @@ static status delete (struct ctx *cx, const struct tool_call *call, struct tool_
 
 	TRY(json_bind(cx, call->input, id_in, sizeof(in), &in));
 	TRY(find_locked(cx, in.id, &n));
-	TRY(db_run(cx, SQL_NOTE_REMOVE, TEXT(cx->caller->org_id), TEXT(n.id)));
+	TRY(db_later(cx, SQL_NOTE_REMOVE, TEXT(cx->caller->org_id), TEXT(n.id)));
 	*out = about(cx, &n, "Delete");
 	add_text(cx, value, "deleted", n.id);
 	out->before = show(cx, &n);

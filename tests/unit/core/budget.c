@@ -202,6 +202,7 @@ a_decision_is_found_by_its_key_and_not_in_the_history(void **state)
 		{ SQL_PROPOSAL_VOTES,
 			"SEARCH v USING INDEX sqlite_autoindex_vote_1 (org_id=? AND proposal_id=?)" },
 		{ SQL_PROPOSAL_OVERDUE, "proposal_by_expiry (org_id=? AND expires_at<?)" },
+		{ SQL_PROPOSAL_OVERRUN, "proposal_by_deadline (org_id=? AND deadline_at<?)" },
 		{ SQL_BUDGET_TAKE, "principal_id=? AND slot=?" },
 		{ SQL_BUDGET_TAKEN, "principal_id=?" },
 		{ SQL_AUDIT_LIST_AGENT_ID, "audit_entry_by_agent (org_id=? AND agent_id=? AND entry_id" },

@@ -188,6 +188,67 @@ the_time_is_read_again_after_a_wait_only(void **state)
 }
 
 static status
+add_100_later(struct ctx *cx, void *arg)
+{
+	int64_t id = 100;
+
+	tx_after_commit(cx, count_call, arg);
+	return db_later(cx, SQL_ITEM_ADD, INT(id), NIL, NIL, INT(0), NIL, NIL);
+}
+
+static status
+try_later(struct ctx *cx, void *arg)
+{
+	int64_t id = 1;
+	struct number n;
+
+	TRY(tx_try_later(cx, add_100_later, arg));
+	TRY(add_item(cx, &id));
+	TRY(tx_try_later(cx, add_100_later, arg));
+	TRY(db_one(cx, SQL_ITEM_COUNT, number_row, &n));
+	assert_int_equal(n.n, 1);
+	assert_status(
+		tx_try_later(cx, add_with_hook_and_fail, arg), E_EXISTS); /* its own statement said it */
+	return OK;
+}
+
+static status
+try_what_fails_later(struct ctx *cx, void *arg)
+{
+	int64_t id = 100, other = 2;
+
+	TRY(add_item(cx, &other));
+	TRY(add_item(cx, &id));
+	TRY(tx_try_later(cx, add_100_later, arg)); /* one engine knows it here, the other at COMMIT */
+	return OK;
+}
+
+static status
+nest_what_fails_later(struct ctx *cx, void *arg)
+{
+	int64_t id = 3;
+
+	assert_status(tx_nest(cx, try_what_fails_later, arg), E_EXISTS);
+	ctx_clear(cx);
+	return add_item(cx, &id);
+}
+
+static void
+a_try_that_is_not_waited_for_leaves_nothing_or_fails_the_transaction(void **state)
+{
+	struct world *w = *state;
+	int calls = 0;
+
+	assert_status(tx_run(&w->cx, try_later, &calls), OK);
+	assert_int_equal(count_items(&w->cx), 1);
+	assert_status(tx_run(&w->cx, try_what_fails_later, &calls), E_EXISTS);
+	assert_int_equal(count_items(&w->cx), 1);
+	assert_status(tx_run(&w->cx, nest_what_fails_later, &calls), OK);
+	assert_int_equal(count_items(&w->cx), 2); /* nothing of the part that failed */
+	assert_int_equal(calls, 0);
+}
+
+static status
 try_and_swallow(struct ctx *cx, void *arg)
 {
 	return tx_try(cx, swallow_an_error, arg);
@@ -641,6 +702,7 @@ static const struct CMUnitTest tests[] = {
 	ON_WORLD(a_nest_stays_where_it_says_ok_and_its_failure_spares_the_rest),
 	ON_WORLD(the_time_is_read_again_after_a_wait_only),
 	ON_WORLD(a_try_cannot_swallow_a_failed_statement_either),
+	ON_WORLD(a_try_that_is_not_waited_for_leaves_nothing_or_fails_the_transaction),
 	ON_WORLD(nothing_is_tried_after_a_failed_statement),
 	ON_WORLD(broken_constraints_have_their_status),
 	ON_WORLD(text_that_one_engine_would_refuse_is_refused_by_all),

@@ -1161,6 +1161,37 @@ what_is_said_later_fails_where_it_stands(void **state)
 }
 
 static status
+try_later_and_add(struct ctx *cx, void *arg)
+{
+	TRY(tx_try_later(cx, only_later, arg));
+	return only_later(cx, arg);
+}
+
+static status
+ask_in_try(struct ctx *cx, void *arg)
+{
+	struct question *q = arg;
+
+	TRY(tx_try_later(cx, ask_and_leave, q));
+	return q->first.count == 1 ? OK : fail(cx, E_INTERNAL, "the answer may come when nobody is there");
+}
+
+static void
+a_try_that_is_not_waited_for_costs_no_round_trip(void **state)
+{
+	struct world *w = *state;
+	int64_t before = stats(w).round_trips, one = 1;
+	struct question q = { 0 };
+
+	assert_status(tx_run(&w->u.cx, try_later_and_add, &one), OK);
+	assert_int_equal(stats(w).round_trips - before, 1); /* with COMMIT */
+	assert_int_equal(items(w), 1);
+	assert_status(tx_run(&w->u.cx, try_later_and_add, &one), E_EXISTS);
+	assert_status(tx_run(&w->u.cx, ask_in_try, &q), OK);
+	assert_int_equal(items(w), 1);
+}
+
+static status
 fail_in_try(struct ctx *cx, void *arg)
 {
 	(void)arg;
@@ -1217,9 +1248,14 @@ the_session_is_ours_whatever_the_server_says(void **state)
 	admin(server, sql);
 	(void)snprintf(sql, sizeof(sql), "ALTER DATABASE %s SET client_encoding = 'LATIN1'", w->name);
 	admin(server, sql);
+	(void)snprintf(sql, sizeof(sql), "ALTER DATABASE %s SET default_transaction_isolation = serializable",
+		w->name);
+	admin(server, sql);
 	open_db(w, 1);
 	assert_status(db_read(&w->u.cx, read_settings, &out), OK);
 	assert_str(out.text, "5s 30s 15s UTC countersign UTF8 on repeatable read");
+	assert_status(tx_run(&w->u.cx, read_settings, &out), OK);
+	assert_str(out.text, "5s 30s 15s UTC countersign UTF8 on read committed");
 }
 
 static void
@@ -1433,6 +1469,7 @@ main(void)
 		ON_SERVER(what_is_said_later_costs_no_round_trip),
 		ON_SERVER(a_question_is_answered_with_what_is_waited_for_next),
 		ON_SERVER(what_is_said_later_fails_where_it_stands),
+		ON_SERVER(a_try_that_is_not_waited_for_costs_no_round_trip),
 		ON_SERVER(lost_before_commit_runs_the_function_again),
 		ON_SERVER(answer_lost_before_commit_leaves_one_row),
 		ON_SERVER(backend_ended_before_commit_is_unavailable_and_not_unknown),
