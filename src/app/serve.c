@@ -396,6 +396,7 @@ start_upstreams(struct app *app)
 	app->upstreams = upstreams_new(
 		&(struct upstreams_options){ .base = &app->base, .programs = programs_of(&app->config) });
 	app->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = upstreams_call,
+		.prepare = upstreams_prepare,
 		.arg = app->upstreams,
 		.survey = preview_survey,
 		.recheck = preview_recheck };

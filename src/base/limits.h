@@ -42,20 +42,25 @@
 #define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
 #define LIMIT_HTTP_LENDS	      256 /* workers that wait for other systems: four lanes that hang (LIMIT_LANE_...) */
 #define LIMIT_FIBERS		      256u /* reads of other systems that wait on the loop: as many as places may be lent */
-#define LIMIT_FIBER_STACK	      (8 * MIB) /* of addresses, as threads have: what was never touched costs nothing */
-#define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
-#define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
-#define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
-#define LIMIT_HTTP_PIPELINE	      (64u * KIB) /* read ahead of the request being answered */
-#define LIMIT_HTTP_LINGER_SECONDS     2u  /* an answer to a request not read to its end may take to arrive */
-#define LIMIT_HTTP_HEARTBEAT_SECONDS  15u /* proxies give up a silent stream after 30 to 60 */
-#define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
-#define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
+#define LIMIT_HTTP_AWAKE_US                                                                                  \
+	INT64_C(200) /* that a loop looks around before it sleeps, where calls come closely */
+#define LIMIT_FIBER_STACK	     (8 * MIB) /* of addresses, as threads have: what was never touched costs nothing */
+#define LIMIT_HTTP_CONNECTIONS	     16384	 /* the crowd of 12,000 with room, 4 KiB each when idle */
+#define LIMIT_HTTP_PER_ADDRESS	     1024	 /* one office behind one address, not one attacker */
+#define LIMIT_HTTP_SEGMENTS	     32u	 /* of a path; our deepest has a third */
+#define LIMIT_HTTP_PIPELINE	     (64u * KIB) /* read ahead of the request being answered */
+#define LIMIT_HTTP_LINGER_SECONDS    2u	 /* an answer to a request not read to its end may take to arrive */
+#define LIMIT_HTTP_HEARTBEAT_SECONDS 15u /* proxies give up a silent stream after 30 to 60 */
+#define LIMIT_HTTP_CHUNK_LINES	     (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
+#define LIMIT_HTTP_SPARE_SLOTS	     64u	 /* memory of finished requests kept for the next */
 
 #define LIMIT_PEEK_BODY (4u * KIB) /* more is read by a worker: the loop serves everybody */
 
 /* --- HTTP, as a client --- */
 #define LIMIT_CLIENT_CONNECT_MS 5000
+#define LIMIT_CLIENT_LINE_US                                                                                 \
+	INT64_C(60000000)		    /* a kept connection that was silent for longer is not trusted */
+#define LIMIT_CLIENT_READS	16	    /* of 16 KiB at a time: then others have their turn */
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
 #define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
 #define LIMIT_CONNECTION_NETS	16u	    /* private networks that one connection may be in */
@@ -233,7 +238,8 @@
 #define LIMIT_TOOL_NAME			200u	     /* an upstream's own name stands in it */
 
 /* --- what is done outside --- */
-#define LIMIT_SEND_LEASE_US INT64_C(5000000) /* from a claim to its send: later nothing is sent */
+#define LIMIT_SEND_LEASE_US    INT64_C(5000000) /* from a claim to its send: later nothing is sent */
+#define LIMIT_SEND_PREPARED_US INT64_C(5000)	/* what was read of a server is read again after this */
 #define LIMIT_SEND_SLACK_US                                                                                  \
 	INT64_C(3000000) /* after lease and deadline, before it is unknown: clocks differ */
 #define LIMIT_OUTSIDE_DEADLINE_MS INT64_C(86400000) /* for an answer: a callback may come tomorrow */

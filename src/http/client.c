@@ -58,8 +58,8 @@ is_name(str text)
 	return text.len > 0;
 }
 
-static status
-check(struct ctx *cx, const struct http_client_request *r)
+status
+transfer_check(struct ctx *cx, const struct http_client_request *r)
 {
 	for (size_t i = 0; i < r->field_count; i++)
 		if (!is_name(r->fields[i].name) || !is_value(r->fields[i].value))
@@ -91,23 +91,37 @@ line_of(struct ctx *cx, const struct http_client_field *f)
 	return arena_printf(cx->arena, "%.*s: %.*s", STR_ARG(f->name), STR_ARG(f->value));
 }
 
+const struct http_client_field *
+transfer_fields(struct ctx *cx, const struct http_client_request *r, size_t *out_count)
+{
+	struct http_client_field *all = arena_alloc(cx->arena, (r->field_count + 4) * sizeof(*all)), *f = all;
+
+	*f++ = (struct http_client_field){ STR("Accept"),
+		str_of(r->accept ? r->accept : "application/json") };
+	for (size_t i = 0; i < r->field_count; i++)
+		*f++ = r->fields[i];
+	if (r->body.len)
+		*f++ = (struct http_client_field){ STR("Content-Type"),
+			str_of(r->type ? r->type : "application/json") };
+	if (r->bearer.len)
+		*f++ = (struct http_client_field){ STR("Authorization"),
+			arena_printf(cx->arena, "Bearer %.*s", STR_ARG(r->bearer)) };
+	if (r->basic.len)
+		*f++ = (struct http_client_field){ STR("Authorization"),
+			arena_printf(cx->arena, "Basic %.*s", STR_ARG(r->basic)) };
+	*out_count = (size_t)(f - all);
+	return all;
+}
+
 static void
 set_headers(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **list)
 {
-	add_header(
-		list, arena_printf(cx->arena, "Accept: %s", r->accept ? r->accept : "application/json").ptr);
-	for (size_t i = 0; i < r->field_count; i++)
-		add_header(list, line_of(cx, &r->fields[i]).ptr);
+	size_t count;
+	const struct http_client_field *all = transfer_fields(cx, r, &count);
+
+	for (size_t i = 0; i < count; i++)
+		add_header(list, line_of(cx, &all[i]).ptr);
 	add_header(list, "Expect:"); /* no waiting for 100 Continue */
-	if (r->body.len)
-		add_header(list,
-			arena_printf(cx->arena, "Content-Type: %s", r->type ? r->type : "application/json")
-				.ptr);
-	if (r->bearer.len)
-		add_header(
-			list, arena_printf(cx->arena, "Authorization: Bearer %.*s", STR_ARG(r->bearer)).ptr);
-	if (r->basic.len)
-		add_header(list, arena_printf(cx->arena, "Authorization: Basic %.*s", STR_ARG(r->basic)).ptr);
 	SET(curl, CURLOPT_HTTPHEADER, *list);
 }
 
@@ -125,15 +139,21 @@ set_rules(CURL *curl)
 	SET(curl, CURLOPT_SSL_VERIFYHOST, 2L);
 	SET(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	SET(curl, CURLOPT_NOSIGNAL, 1L);
-	SET(curl, CURLOPT_USERAGENT, "countersign/" COUNTERSIGN_VERSION);
+	SET(curl, CURLOPT_USERAGENT, TRANSFER_AGENT);
 	SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_CLIENT_CONNECT_MS);
+}
+
+bool
+transfer_has_body(const struct http_client_request *r)
+{
+	return r->body.len || strcmp(r->method, "POST") == 0;
 }
 
 static void
 set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 {
 	SET(curl, CURLOPT_URL, arena_cstr(cx->arena, r->url));
-	if (r->body.len || strcmp(r->method, "POST") == 0) {
+	if (transfer_has_body(r)) {
 		SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
 		SET(curl, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "");
 	}
@@ -143,57 +163,59 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 		SET(curl, CURLOPT_CAINFO, r->ca_file);
 }
 
+bool
+transfer_allows(const struct http_client_request *r, const struct sockaddr *address)
+{
+	return !r->public_only || http_guard_public(address) ||
+	       http_net_has(r->allow, r->allow_count, address);
+}
+
 /* After the name was looked up, before anything is sent: each address that is tried comes by here. */
 static curl_socket_t
-open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct transfer *t = arg;
-	const struct http_client_request *r = &t->request;
 
 	(void)purpose;
-	if (!http_guard_public(&to->addr) && !http_net_has(r->allow, r->allow_count, &to->addr)) {
+	if (!transfer_allows(&t->request, &to->addr)) {
 		t->kept_out = true;
 		return CURL_SOCKET_BAD;
 	}
 	t->tried = true;
-	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	t->socket = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	return t->socket;
 }
 
 /* Connected, and about to send. */
 static int
 ask_time(void *arg, char *ip, char *own_ip, int port, int own_port)
 {
-	const struct transfer *t = arg;
+	struct transfer *t = arg;
 
 	(void)ip;
 	(void)own_ip;
 	(void)port;
 	(void)own_port;
-	return clock_mono_us() > t->request.send_by_us ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+	t->sends = !t->request.send_by_us || clock_mono_us() <= t->request.send_by_us;
+	return t->sends ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 static void
 set_guard(CURL *curl, struct transfer *t)
 {
-	if (t->request.send_by_us) {
-		SET(curl, CURLOPT_PREREQFUNCTION, ask_time);
-		SET(curl, CURLOPT_PREREQDATA, t);
-	}
-	if (!t->request.public_only)
-		return;
-	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+	SET(curl, CURLOPT_PREREQFUNCTION, ask_time);
+	SET(curl, CURLOPT_PREREQDATA, t);
+	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	SET(curl, CURLOPT_OPENSOCKETDATA, t);
 }
 
-status
+void
 transfer_set_up(struct ctx *cx, CURL *curl, struct transfer *t, struct curl_slist **headers)
 {
-	TRY(check(cx, &t->request));
 	set_rules(curl);
 	set_request(cx, curl, &t->request);
 	set_headers(cx, curl, &t->request, headers);
 	set_guard(curl, t);
-	return OK;
 }
 
 /* --- the answer --- */
@@ -273,7 +295,14 @@ name_loss(CURL *curl, CURLcode code, const char *reason)
 	bool gone = code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
 		    (code == CURLE_RECV_ERROR && system_error(curl) == ECONNRESET);
 
-	return gone ? "it ended the connection before its answer was complete" : reason;
+	return gone ? TRANSFER_BROKEN : reason;
+}
+
+static bool
+blames_address(CURLcode code)
+{
+	return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+	       code == CURLE_LOGIN_DENIED;
 }
 
 status
@@ -282,7 +311,7 @@ transfer_refuse(struct ctx *cx, CURL *curl, const struct transfer *t, CURLcode c
 	const struct http_client_request *r = &t->request;
 	const char *reason = *why ? why : curl_easy_strerror(code);
 
-	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_LOGIN_DENIED)
+	if (blames_address(code) && !sent(curl)) /* an answer may be of an "unsupported protocol", too */
 		return fail(cx, E_INVALID, "the address of the server is none: %s", reason);
 	if (code == CURLE_SSL_CACERT_BADFILE)
 		return fail(cx, E_INVALID, "%s is not a file of certificates",
@@ -295,7 +324,12 @@ transfer_refuse(struct ctx *cx, CURL *curl, const struct transfer *t, CURLcode c
 		return fail(cx, E_UNAVAILABLE, "it took too long to connect: nothing was sent");
 	if (!sent(curl))
 		return fail(cx, E_UNAVAILABLE, "%s", reason);
-	reason = name_loss(curl, code, reason);
+	return transfer_lost(cx, r, name_loss(curl, code, reason));
+}
+
+status
+transfer_lost(struct ctx *cx, const struct http_client_request *r, const char *reason)
+{
 	if (strcmp(r->method, "GET") == 0)
 		return fail(cx, E_TIMEOUT, "no whole answer came: %s", reason);
 	return fail(cx, E_COMMIT_UNKNOWN,
@@ -318,10 +352,11 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 
 	if (fiber_refuses(cx))
 		return E_BUSY;
+	TRY(transfer_check(cx, request));
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */
 	buf_init(&body, cx->arena, request->max_answer ? request->max_answer : LIMIT_HTTP_ANSWER);
-	TRY(transfer_set_up(cx, curl, &t, &headers));
+	transfer_set_up(cx, curl, &t, &headers);
 	SET(curl, CURLOPT_ERRORBUFFER, why);
 	SET(curl, CURLOPT_WRITEFUNCTION, take);
 	SET(curl, CURLOPT_WRITEDATA, &body);

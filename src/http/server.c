@@ -239,13 +239,16 @@ start_loop(struct http_server *s)
 	CHECK(uv_async_init(&s->loop, &s->async, on_async) == 0);
 	s->listener.data = s->tick.data = s->async.data = s;
 	CHECK(uv_timer_init(&s->loop, &s->light_tick) == 0);
+	CHECK(uv_idle_init(&s->loop, &s->awake_idle) == 0);
+	http_awake_init(&s->awake);
 	s->watched = epoll_create1(EPOLL_CLOEXEC);
 	CHECK(s->watched >= 0 && uv_poll_init(&s->loop, &s->watched_poll, s->watched) == 0);
-	s->light_tick.data = s->watched_poll.data = s;
+	s->light_tick.data = s->watched_poll.data = s->awake_idle.data = s;
 	CHECK(uv_poll_start(&s->watched_poll, UV_READABLE, http_light_ready) == 0);
 	uv_unref((uv_handle_t *)&s
 			 ->watched_poll); /* connections keep the loop, and those who wait are of one */
 	uv_unref((uv_handle_t *)&s->light_tick);
+	uv_unref((uv_handle_t *)&s->awake_idle);
 	CHECK(uv_timer_start(&s->tick, on_tick, tick_ms(&s->o), tick_ms(&s->o)) == 0);
 }
 

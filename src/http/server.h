@@ -17,6 +17,7 @@
 
 #include "base/fiber/fiber.h"
 #include "http/answer.h"
+#include "http/light/awake.h"
 #include "http/http.h"
 #include "http/parse.h"
 #include "http/peers.h"
@@ -107,7 +108,10 @@ struct http_server {
 	uv_async_t async;
 	struct fibers *fibers; /* light handlers */
 	uv_timer_t light_tick;
-	int watched; /* an epoll of what they wait for, which the loop watches as one */
+	struct http_awake awake;
+	int64_t awake_until_us;
+	uv_idle_t awake_idle; /* while it runs the loop does not sleep */
+	int watched;	      /* an epoll of what they wait for, which the loop watches as one */
 	uv_poll_t watched_poll;
 	char *read_room; /* one for all connections: what is read is used or copied at once */
 

@@ -5,7 +5,8 @@
 #include "base/limits.h"
 #include "json/swar.h"
 
-#define BLOCK 64u /* nodes taken from the arena at a time: one call and one memset for many */
+#define BLOCK 64u /* nodes taken from the arena at a time, at most: one call and one memset for many */
+#define FIRST 8u  /* ... and at first: most texts are short */
 #define FEW   16u /* members that are compared with each other one by one */
 
 struct reader {
@@ -73,12 +74,12 @@ static status
 take_block(struct reader *r)
 {
 	/* a value takes two bytes at least, with its comma; a short text should not cost 64 nodes */
-	size_t n = (size_t)(r->end - r->at) / 2 + 1;
+	size_t n = (size_t)(r->end - r->at) / 2 + 1, most = r->nodes < BLOCK ? r->nodes + FIRST : BLOCK;
 
 	if (r->nodes >= r->max_nodes)
 		return fail(r->cx, E_TOO_LARGE, "the document has more than %u values", r->max_nodes);
-	if (n > BLOCK)
-		n = BLOCK;
+	if (n > most)
+		n = most;
 	if (n > r->max_nodes - r->nodes)
 		n = r->max_nodes - r->nodes;
 	r->spare = ARENA_TRY_ARRAY(r->cx->arena, struct json, n);

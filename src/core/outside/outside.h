@@ -35,7 +35,8 @@ struct outside_call {
 	str input;	 /* canonical JSON: the stored payload */
 	str key;	 /* the idempotency key: the same whenever the same proposal is sent; empty: a read */
 	str approvals;	 /* JSON: who agreed, and when; empty: nobody had to */
-	str correlation_id; /* the request that led to it, for logs on both sides */
+	str correlation_id;   /* the request that led to it, for logs on both sides */
+	const void *prepared; /* what the provider has read of it a moment ago (prepare); NULL: nothing */
 	int64_t send_by_us,
 		deadline_us; /* clock_mono_us: send nothing after the first; an answer after the second is
 					    evidence only */
@@ -57,6 +58,8 @@ outside_call_fn(struct ctx *cx, void *arg, const struct outside_call *call, stru
 struct outside_provider {
 	outside_call_fn *call;
 	void *arg;
+	/* Inside the read that lets a call pass: what `call` would have to read first; NULL: nothing. */
+	status (*prepare)(struct ctx *cx, void *arg, const struct outside_call *call, const void **out);
 	/* A tool's survey and recheck (core/gate/tool.h), with arg; NULL: it has none. */
 	status (*survey)(struct ctx *cx, void *arg, const struct tool_call *call, const struct json **out);
 	status (*recheck)(struct ctx *cx, void *arg, const struct tool_call *call, str *out_digest);

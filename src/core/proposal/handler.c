@@ -73,21 +73,30 @@ affected(struct ctx *cx, const struct tool *t, str key, str *out)
 }
 
 status
-handler_foresee(struct ctx *cx, struct handler_run *run)
+handler_locate(struct ctx *cx, struct handler_run *run)
 {
 	const struct tool *t = run->tool;
 	struct tool_result r = { .resource_type = STR("tool") };
-	str input;
 
 	r.resource_key = arena_printf(
 		cx->arena, "%.*s/%.*s", STR_ARG(t->outside->source), STR_ARG(t->outside->remote));
 	r.resource_id = r.resource_key;
-	TRY(in_one_line(cx, run->call.input, &input));
 	TRY(affected(cx, t, r.resource_key, &r.affected));
-	r.summary = arena_printf(cx->arena, "%s (%.*s)%s%.*s", t->title, STR_ARG(t->outside->source),
-		input.len ? ": " : "", STR_ARG(input));
 	run->call.tool = t;
 	run->result = r;
+	return OK;
+}
+
+status
+handler_foresee(struct ctx *cx, struct handler_run *run)
+{
+	const struct tool *t = run->tool;
+	str input;
+
+	TRY(handler_locate(cx, run));
+	TRY(in_one_line(cx, run->call.input, &input));
+	run->result.summary = arena_printf(cx->arena, "%s (%.*s)%s%.*s", t->title,
+		STR_ARG(t->outside->source), input.len ? ": " : "", STR_ARG(input));
 	return OK;
 }
 

@@ -17,8 +17,9 @@ status handler_run(struct ctx *cx, void *arg);
 
 /*
  * What is known of a call of somebody else's tool before it is made: which resource it is about, and what an admin has
- * said that it touches. Nothing is tried. E_TOO_LARGE
+ * said that it touches; handler_foresee: and a sentence for people. Nothing is tried. E_TOO_LARGE
  */
+status handler_locate(struct ctx *cx, struct handler_run *run) MUST_USE;
 status handler_foresee(struct ctx *cx, struct handler_run *run) MUST_USE;
 
 /*

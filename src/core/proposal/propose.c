@@ -412,7 +412,7 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 			.id = m->pass.call_id,
 			.now_us = now_us,
 			.actor_id = cx->caller->principal_id } };
-	TRY(m->pass.tool->outside ? handler_foresee(cx, &m->run) : handler_run(cx, &m->run));
+	TRY(m->pass.tool->outside ? handler_locate(cx, &m->run) : handler_run(cx, &m->run));
 	TRY(handler_in_scope(cx, cx->caller, &m->run));
 	TRY(handler_place(cx, cx->caller, &m->run, &at));
 	if (!at.may)
@@ -479,6 +479,8 @@ proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_cal
 	if (!runs_now(&m.decision))
 		return E_BUSY;
 	TRY(run_read(cx, &m, &called));
+	if (called.sending)
+		TRY(send_prepare(cx, called.sending));
 	TRY(tx_now_us(cx, &now_us));
 	if (!gate_pay(cx) || (called.ran && !gate_record_behind(cx, cx->caller, &m.pass, "executed", now_us)))
 		return E_BUSY;

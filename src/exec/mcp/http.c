@@ -266,13 +266,13 @@ begin(struct trip *t, const char *method)
 	static const struct http_flight_calls calls = { take_piece, take_end };
 	const struct mcp_options *o = &t->c->options;
 	bool posts = strcmp(method, "POST") == 0;
-	struct fields f = { .count = 0 };
+	struct fields *f = ARENA_NEW(t->cx->arena, struct fields);
 	struct http_client_request r = { .method = method,
 		.url = o->url,
 		.bearer = t->bearer,
 		.body = posts ? t->l->body : (str){ 0 },
 		.accept = posts ? "application/json, text/event-stream" : "text/event-stream",
-		.fields = f.all,
+		.fields = f->all,
 		.ca_file = o->ca_file,
 		.public_only = true,
 		.allow = o->allow,
@@ -282,8 +282,8 @@ begin(struct trip *t, const char *method)
 		.keep = t->l->keep };
 	status s;
 
-	add_fields(t, &f, !posts && t->events.id.len);
-	r.field_count = f.count;
+	add_fields(t, f, !posts && t->events.id.len);
+	r.field_count = f->count;
 	t->body.len = 0;
 	t->end = OK;
 	s = http_many_begin(t->many, t->cx, &r, &calls, t, &t->flight);

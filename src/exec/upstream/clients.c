@@ -389,10 +389,34 @@ note_need(struct ctx *cx, const struct upstream *of, const struct mcp_client *cl
 }
 
 status
+upstreams_prepare(struct ctx *cx, void *arg, const struct outside_call *call, const void **out)
+{
+	struct upstream *of = ARENA_NEW(cx->arena, struct upstream);
+
+	(void)arg;
+	*out = of;
+	return upstream_get(cx, call->org_id, call->tool->outside->source_id, of);
+}
+
+static status
+load_for(struct ctx *cx, const struct outside_call *call, const struct upstream **out)
+{
+	struct loading *l;
+
+	*out = call->prepared;
+	if (*out)
+		return OK;
+	l = ARENA_NEW(cx->arena, struct loading);
+	*l = (struct loading){ .org_id = call->org_id, .id = call->tool->outside->source_id };
+	*out = &l->of;
+	return db_read(cx, load, l);
+}
+
+status
 upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out)
 {
 	const struct tool_outside *where = call->tool->outside;
-	struct loading l = { .org_id = call->org_id, .id = where->source_id };
+	const struct upstream *of;
 	struct mcp_how how = { .send_by_us = call->send_by_us,
 		.deadline_us = call->deadline_us,
 		.reads = call->tool->effect == OP_READ };
@@ -400,17 +424,17 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 	struct opened *o;
 	status s;
 
-	TRY(db_read(cx, load, &l));
-	if (str_eq(l.of.auth_state, STR("needed"))) { /* it has refused us, and nothing has changed since */
+	TRY(load_for(cx, call, &of));
+	if (str_eq(of->auth_state, STR("needed"))) { /* it has refused us, and nothing has changed since */
 		*out = (struct outside_answer){ .end = OUTSIDE_REFUSED,
 			.why = arena_printf(cx->arena,
 				"%.*s needs to be authorized by an admin first; nothing was sent",
-				STR_ARG(l.of.name)) };
+				STR_ARG(of->name)) };
 		return OK;
 	}
-	TRY(acquire(cx, u, &l.of, &o));
+	TRY(acquire(cx, u, of, &o));
 	s = mcp_client_call(cx, o->client, where->remote, call->input, &how, out);
-	(void)note_need(cx, &l.of, o->client);
+	(void)note_need(cx, of, o->client);
 	release(u, o);
 	TRY(s);
 	weigh(cx, where->source, how.reads, out);

@@ -32,7 +32,8 @@ void upstreams_free(struct upstreams *u);    /* nobody calls any more */
 struct upstreams *upstreams_of(const struct ctx *cx);
 enum upstream_programs upstreams_programs(const struct upstreams *u);
 
-/* An outside_call_fn: the provider of TOOL_MCP. arg is a struct upstreams. */
+/* The provider of TOOL_MCP (core/outside/outside.h). arg is a struct upstreams. */
+status upstreams_prepare(struct ctx *cx, void *arg, const struct outside_call *call, const void **out);
 status upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struct outside_answer *out);
 
 /*

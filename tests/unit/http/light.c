@@ -117,7 +117,15 @@ read_pipe(struct http_exchange *x, void *arg)
 	answer(x, "read");
 }
 
+static void
+end_at_once(struct http_exchange *x, void *arg)
+{
+	(void)arg;
+	answer(x, "done");
+}
+
 static const struct http_route routes[] = {
+	{ HTTP_GET_, "/light", HTTP_WORKER, .handler = end_at_once, .light = always },
 	{ HTTP_GET_, "/", HTTP_INLINE, .handler = say_hello },
 	{ HTTP_POST_, "/echo", HTTP_WORKER, .takes_body = true, .handler = echo },
 	{ HTTP_GET_, "/wait", HTTP_WORKER, .handler = wait_here, .light = always },
@@ -319,6 +327,39 @@ requests_behind_one_that_waits_have_their_turn(void **state)
 	assert_string_equal(g.body, "\"hello\"");
 }
 
+static int64_t
+processor_us(void)
+{
+	struct timespec t;
+
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* What it looked around for does not come: then it costs nothing. */
+static void
+after_a_burst_an_idle_server_sleeps(void **state)
+{
+	int64_t from_us, used_us;
+	struct got g;
+
+	(void)state;
+	START(f, routes);
+	DIAL(c, f);
+	for (int i = 0; i < 100; i++) { /* at once, so that they follow each other closely */
+		SAY(c, GET("/light") GET("/light") GET("/light") GET("/light") GET("/light") GET("/light")
+				GET("/light") GET("/light"));
+		for (int j = 0; j < 8; j++) {
+			assert_true(hear_answer(&c, &g));
+			assert_string_equal(g.body, "\"done on the loop\"");
+		}
+	}
+	from_us = clock_mono_us();
+	used_us = processor_us();
+	(void)poll(NULL, 0, 300);
+	assert_true(processor_us() - used_us < (clock_mono_us() - from_us) / 2);
+}
+
 int
 main(void)
 {
@@ -331,6 +372,7 @@ main(void)
 		cmocka_unit_test(a_client_that_leaves_while_its_handler_waits_is_noticed),
 		cmocka_unit_test(a_server_that_stops_waits_for_who_waits),
 		cmocka_unit_test(requests_behind_one_that_waits_have_their_turn),
+		cmocka_unit_test(after_a_burst_an_idle_server_sleeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

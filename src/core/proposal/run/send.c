@@ -77,6 +77,14 @@ send_read(struct ctx *cx, const struct gate_pass *pass, int64_t now_us)
 	return s;
 }
 
+status
+send_prepare(struct ctx *cx, struct sending *s)
+{
+	const struct outside_provider *p = provider_of(cx, s->call.tool);
+
+	return p && p->prepare ? p->prepare(cx, p->arg, &s->call, &s->call.prepared) : OK;
+}
+
 /* --- the one send --- */
 
 static void
@@ -97,6 +105,9 @@ send_in_lane(struct ctx *cx, struct outside_call *call, struct outside_answer *o
 		not_sent(cx, STR("it was too late to send it; nothing was sent"), out);
 		return;
 	}
+	/* it had to wait for its lane: what was read before may be another story by now */
+	if (now_us > call->send_by_us - LIMIT_SEND_LEASE_US + LIMIT_SEND_PREPARED_US)
+		call->prepared = NULL;
 	call->deadline_us = now_us + call->tool->outside->deadline_ms * 1000;
 	s = p->call(cx, p->arg, call, out);
 	if (s == OK && PLANTED(send_again) && out->end == OUTSIDE_LOST)

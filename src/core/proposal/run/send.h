@@ -36,6 +36,9 @@ struct sending *send_looks(struct ctx *cx, const struct tool *t);
 /* Of a read, which has its id: the input is canonical JSON. */
 struct sending *send_read(struct ctx *cx, const struct gate_pass *pass, int64_t now_us);
 
+/* Inside a read: what its provider has to know is read with the rest. E_NOT_FOUND  there is nobody to send it to */
+status send_prepare(struct ctx *cx, struct sending *s) MUST_USE;
+
 /* Outside a transaction: sends it, in its lane. It never fails: what went wrong is the answer. */
 void send_once(struct ctx *cx, const struct outside_call *call, struct outside_answer *out);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "http/client/wait.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 
 #define CHECK_MS 50 /* how late a wait may notice that its time is over */
@@ -45,6 +46,28 @@ is_done(struct http_slot *slot)
 	return !slot->heavy;
 }
 
+/* --- staying awake --- */
+
+static void
+look_around(uv_idle_t *h)
+{
+	struct http_server *s = h->data;
+
+	if (clock_mono_us() >= s->awake_until_us)
+		CHECK(uv_idle_stop(h) == 0);
+	else
+		(void)sched_yield(); /* whoever has something to do goes first */
+}
+
+/* What comes next comes from a client or from another server. */
+static void
+stay_awake(struct http_server *s)
+{
+	s->awake_until_us = http_awake_until(&s->awake, clock_mono_us());
+	if (s->awake_until_us)
+		CHECK(uv_idle_start(&s->awake_idle, look_around) == 0);
+}
+
 bool
 http_light_begin(struct http_slot *slot, bool *out_waits)
 {
@@ -56,6 +79,7 @@ http_light_begin(struct http_slot *slot, bool *out_waits)
 		return false;
 	slot->before = arena_mark(&slot->arena);
 	how = fibers_start(s->fibers, run, slot);
+	stay_awake(s);
 	*out_waits = how == FIBER_WAITS;
 	if (*out_waits && !uv_is_active((uv_handle_t *)&s->light_tick))
 		CHECK(uv_timer_start(&s->light_tick, http_light_tick, CHECK_MS, CHECK_MS) == 0);
@@ -69,6 +93,7 @@ http_light_ended(void *arg, void *job)
 	struct http_server *s = arg;
 	struct http_slot *slot = job;
 
+	stay_awake(s);
 	if (!is_done(slot)) {
 		if (http_pool_submit(s->pool, &slot->job))
 			return;
