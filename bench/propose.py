@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proposals/s over REST on PostgreSQL vs pgbench -M prepared doing one INSERT, same clients.
 
-bench/run propose [ROUNDS] [SECONDS]: 8 connections that are kept, one agent each. A proposal is gate,
+bench/run propose [ROUNDS] [SECONDS]: 8 and 32 connections that are kept, one agent each. A proposal is gate,
 budget, dry-run, policy, card, row, call and audit entry, durable. Both run right after each other, every
-other round in reverse; ratios are taken in each round. The goals: a quarter of pgbench's rate, and at most 6
-round trips to the database (one proposal alone, the least of several: sealing runs meanwhile and counts too).
+other round in reverse; ratios are taken in each round, and the lesser median counts. The goals: a quarter of pgbench's rate, and at
+most 6 round trips to the database (one proposal alone, the least of several: sealing runs meanwhile and counts too).
+`together` is transactions in a COMMIT.
 """
 import pathlib
 import statistics
@@ -15,14 +16,14 @@ sys.path[0] = str(pathlib.Path(__file__).parent / 'lib')  # and not this folder:
 
 import plane
 
-CLIENTS = 8
+CLIENTS = (8, 32)
 GOAL, TRIPS_GOAL = 0.25, 6
 TABLE = 'CREATE TABLE bench_row (client bigint, n bigint, body text)'
 INSERT = 'INSERT INTO bench_row (client, n, body) VALUES (:client_id, :n, :body);\n'
 
 
-def pgbench(url, script, seconds):
-    command = ['pgbench', '-n', '-M', 'prepared', '-f', script, '-c', str(CLIENTS), '-j', '2', '-T', str(seconds),
+def pgbench(url, script, clients, seconds):
+    command = ['pgbench', '-n', '-M', 'prepared', '-f', script, '-c', str(clients), '-j', '2', '-T', str(seconds),
                '-D', 'n=1', '-D', f'body={"x" * 200}', url]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return next(float(line.split()[2]) for line in out.splitlines() if line.startswith('tps = '))
@@ -38,17 +39,32 @@ def trips_of_one(server, token):
     return min(seen)
 
 
-def measure(server, url, script, rounds, seconds):
-    tokens = server.agents(CLIENTS)
-    server.load('propose', CLIENTS, 1, tokens)  # warm
-    trips, got = trips_of_one(server, tokens[0]), []
+def ours(server, tokens, clients, seconds):
+    """(proposals/s, p50 us, p99 us, transactions in a COMMIT)"""
+    before = [server.metric(f'db_{what}_total') for what in ('transactions', 'batches')]
+    figures = server.load('propose', clients, seconds, tokens[:clients])
+    transactions, batches = (server.metric(f'db_{what}_total') - b for what, b in zip(('transactions', 'batches'), before))
+    return *figures, transactions / batches
+
+
+def measure(server, url, script, tokens, clients, rounds, seconds):
+    got = []
     for i in range(rounds):
         row = {}
         for who in ('ours', 'pgbench') if i % 2 else ('pgbench', 'ours'):
-            row[who] = (server.load('propose', CLIENTS, seconds, tokens) if who == 'ours'
-                        else (pgbench(url, script, seconds),))
+            row[who] = (ours(server, tokens, clients, seconds) if who == 'ours'
+                        else (pgbench(url, script, clients, seconds),))
         got.append((*row['ours'], row['pgbench'][0]))
-    return trips, got
+    return got
+
+
+def report(clients, got):
+    rate, p50, p99, together, theirs = (statistics.median(column) for column in zip(*got))
+    ratios = [row[0] / row[4] for row in got]
+    ratio = statistics.median(ratios)
+    print(f'{clients:>8}{rate:>10.0f}{p50 / 1000:>8.1f}{p99 / 1000:>8.1f}{together:>10.1f}{theirs:>11.0f}{ratio:>8.3f}{GOAL:>6}'
+          f'   {" ".join(f"{r:.3f}" for r in ratios)}')
+    return ratio
 
 
 def main():
@@ -58,14 +74,13 @@ def main():
         script.write_text(INSERT)
         subprocess.run(['psql', '-X', '-q', '-d', url, '-c', TABLE], check=True)
         with plane.Plane(where, url) as server:
-            trips, got = measure(server, url, script, rounds, seconds)
-    rate, p50, p99, theirs = (statistics.median(column) for column in zip(*got))
-    ratio = statistics.median(row[0] / row[3] for row in got)
-    print(f'{CLIENTS} clients, {rounds} rounds of {seconds} s, medians')
-    print(f'{"propose/s":>10}{"p50 ms":>8}{"p99 ms":>8}{"pgbench/s":>11}{"ratio":>8}{"goal":>6}{"round trips":>13}{"goal":>6}')
-    print(f'{rate:>10.0f}{p50 / 1000:>8.1f}{p99 / 1000:>8.1f}{theirs:>11.0f}{ratio:>8.3f}{GOAL:>6}{trips:>13}{TRIPS_GOAL:>6}')
-    print('ratio per round ' + ' '.join(f'{row[0] / row[3]:.3f}' for row in got))
-    print(f'propose ratio={ratio:.3f}')
+            tokens = server.agents(max(CLIENTS))
+            server.load('propose', max(CLIENTS), 1, tokens)  # warm
+            trips = trips_of_one(server, tokens[0])
+            got = {clients: measure(server, url, script, tokens, clients, rounds, seconds) for clients in CLIENTS}
+    print(f'{rounds} rounds of {seconds} s, medians; a proposal alone takes {trips} round trips (goal {TRIPS_GOAL})')
+    print(f'{"clients":>8}{"propose/s":>10}{"p50 ms":>8}{"p99 ms":>8}{"together":>10}{"pgbench/s":>11}{"ratio":>8}{"goal":>6}   per round')
+    print(f'propose ratio={min(report(clients, rows) for clients, rows in got.items()):.3f}')
 
 
 if __name__ == '__main__':

@@ -404,7 +404,7 @@ const struct setting settings[] = {
 		.accepts = "off, sandboxed or unconfined",
 		.where = IN_SERVE },
 
-	{ .flag = { "workers", "N", "8", "Threads that run what needs the database." },
+	{ .flag = { "workers", "N", "32", "Threads that run what needs the database." },
 		.group = "Running",
 		.type = SETTING_INT,
 		ROW(workers),

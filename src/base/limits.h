@@ -94,6 +94,7 @@
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
 #define LIMIT_TX_BATCH_US 2000	/* how long a batch goes on taking what was not there when it began */
+#define LIMIT_TX_COMPANY  16u	/* those committed together on PostgreSQL: their locks are held for all */
 #define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
 #define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
 #define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */

@@ -122,6 +122,25 @@ flush(struct ctx *cx, struct tx *tx, status s)
 	return s;
 }
 
+/* The time that was read, if any, is over. */
+static void
+forget_now(struct tx *tx)
+{
+	tx->now_us = 0;
+	tx->began_us = clock_mono_us();
+	tx->now_sent = false;
+}
+
+static void
+keep_now(struct tx *tx, int64_t now_us)
+{
+	tx->now_us = now_us;
+	if (tx->company) {
+		tx->company->now_us = now_us;
+		tx->company->began_us = tx->began_us;
+	}
+}
+
 status
 tx_call(struct ctx *cx, struct tx *tx, void *connection)
 {
@@ -132,10 +151,13 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 		arena_rewind(cx->arena, tx->mark);
 	}
 	tx->connection = connection;
-	tx->now_us = 0;
-	tx->began_us = clock_mono_us();
-	tx->now_sent = false;
+	forget_now(tx);
+	if (tx->company && tx->company->now_us) {
+		tx->now_us = tx->company->now_us;
+		tx->began_us = tx->company->began_us;
+	}
 	tx->doomed = OK;
+	tx->wrote = false;
 	tx->hook_count = 0;
 	cx->tx = tx;
 	s = tx->fn(cx, tx->arg);
@@ -163,6 +185,7 @@ run(struct ctx *cx, struct tx *tx)
 		s = tx->writes ? e->transact(cx, tx) : e->read(cx, tx);
 		if (s == OK || !tx->rerun || reruns == LIMIT_TX_RERUNS || out_of_time(cx))
 			return s;
+		tx->together = (str){ 0 }; /* what ran into others is run by itself */
 		atomic_fetch_add(&tx->db->counters.reruns, 1);
 	}
 }
@@ -207,22 +230,40 @@ run_hooks(const struct tx *tx)
 		tx->hooks[i].fn(tx->hooks[i].arg);
 }
 
+static status
+run_and_settle(struct ctx *cx, struct tx *tx, tx_probe_fn *probe)
+{
+	status s = run(cx, tx);
+
+	if (s == E_COMMIT_UNKNOWN)
+		s = settle(cx, tx, probe);
+	TRY(s);
+	atomic_fetch_add(&tx->db->counters.transactions, 1);
+	run_hooks(tx);
+	return OK;
+}
+
 status
 tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
 {
 	struct tx tx;
-	status s;
 
 	if (fiber_refuses(cx))
 		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
-	s = run(cx, &tx);
-	if (s == E_COMMIT_UNKNOWN)
-		s = settle(cx, &tx, probe);
-	TRY(s);
-	atomic_fetch_add(&tx.db->counters.transactions, 1);
-	run_hooks(&tx);
-	return OK;
+	return run_and_settle(cx, &tx, probe);
+}
+
+status
+tx_run_together(struct ctx *cx, tx_fn *fn, void *arg, str name)
+{
+	struct tx tx;
+
+	if (fiber_refuses(cx))
+		return E_BUSY;
+	start(cx, &tx, fn, arg, true);
+	tx.together = name;
+	return run_and_settle(cx, &tx, NULL);
 }
 
 status
@@ -260,6 +301,41 @@ doom(struct tx *tx, status s)
 	return s;
 }
 
+bool
+tx_learnt(const struct ctx *cx, str name, int64_t *out)
+{
+	const struct tx *tx = cx->tx;
+
+	if (!tx->company || !tx->company->has_learnt || !str_eq(tx->together, name))
+		return false;
+	*out = tx->company->learnt;
+	return true;
+}
+
+void
+tx_learn(struct ctx *cx, str name, int64_t n)
+{
+	const struct tx *tx = cx->tx;
+
+	CHECK(!tx->nested);
+	if (!tx->company || !str_eq(tx->together, name))
+		return;
+	tx->company->has_learnt = true;
+	tx->company->learnt = n;
+}
+
+status
+tx_alone(struct ctx *cx)
+{
+	struct tx *tx = cx->tx;
+
+	CHECK(tx && tx->writes);
+	if (!tx->company || tx->company->count == 1)
+		return OK;
+	tx->company->broken = true;
+	return fail(cx, E_BUSY, "this is not done in company; nothing was changed");
+}
+
 enum nested { NESTED_UNDO, NESTED_UNDO_LATER, NESTED_KEEP };
 
 /* Runs fn behind a savepoint; what it did stays only where it may and fn says OK. */
@@ -269,13 +345,17 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, enum nested how)
 	struct tx *tx = cx->tx;
 	size_t hooks;
 	status s, undone;
-	bool inside;
+	bool inside, wrote;
 
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
 	hooks = tx->hook_count;
 	inside = tx->nested;
-	TRY(doom(tx, flush(cx, tx, OK))); /* what fails before the savepoint is not undone by it */
+	wrote = tx->wrote;
+	/* What fails before the savepoint is not undone by it, and must not be taken for what fails behind it. In company it
+	 * need not be waited for: whatever fails there breaks that up. */
+	if (!tx->company || inside)
+		TRY(doom(tx, flush(cx, tx, OK)));
 	TRY(doom(tx, tx->db->engine->savepoint(cx, tx)));
 	tx->asked = false;
 	tx->nested = true;
@@ -289,6 +369,7 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, enum nested how)
 		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
 	tx->doomed = OK;
+	tx->wrote = wrote;
 	undone = tx->db->engine->undo(cx, tx);
 	if (undone != OK) /* what fn met broke the whole transaction: a full disk, a lost connection */
 		return doom(tx, s != OK ? s : undone);
@@ -327,9 +408,7 @@ void
 tx_waited(struct ctx *cx)
 {
 	CHECK(cx->tx != NULL);
-	cx->tx->now_us = 0;
-	cx->tx->began_us = clock_mono_us();
-	cx->tx->now_sent = false;
+	forget_now(cx->tx);
 }
 
 int64_t
@@ -357,7 +436,7 @@ tx_now_is(struct ctx *cx, int64_t now_us)
 {
 	CHECK(cx->tx != NULL);
 	if (!cx->tx->now_us)
-		cx->tx->now_us = now_us;
+		keep_now(cx->tx, now_us);
 }
 
 status
@@ -367,8 +446,12 @@ tx_now_us(struct ctx *cx, int64_t *out_us)
 
 	CHECK(tx != NULL);
 	TRY(tx->doomed);
-	if (!tx->now_us)
-		TRY(doom(tx, tx->db->engine->now(cx, tx, &tx->now_us)));
+	if (!tx->now_us) {
+		int64_t now_us;
+
+		TRY(doom(tx, tx->db->engine->now(cx, tx, &now_us)));
+		keep_now(tx, now_us);
+	}
 	*out_us = tx->now_us;
 	return OK;
 }

@@ -140,6 +140,24 @@ typedef status tx_probe_fn(struct ctx *cx, void *arg, bool *out_committed);
 status tx_run(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 status tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe) MUST_USE;
 
+/*
+ * The same, for what may be one of several transactions of this name (lives until it returns) that are run one after the
+ * other and committed with one COMMIT; what breaks one of them breaks up the company, and each runs by itself. For many small ones
+ * that neither wait for nor lock what others need: on PostgreSQL they hold all of their locks until the last is done. On SQLite
+ * every transaction has company.
+ */
+status tx_run_together(struct ctx *cx, tx_fn *fn, void *arg, str name) MUST_USE;
+
+/*
+ * Inside tx_run: what the first of a company finds out under a lock that it keeps, so that the others of this name need
+ * neither lock nor ask; not inside tx_try or tx_nest, which give locks back. tx_learn does nothing for one by itself, nor for another name.
+ */
+bool tx_learnt(const struct ctx *cx, str name, int64_t *out);
+void tx_learn(struct ctx *cx, str name, int64_t n);
+
+/* Inside tx_run: it goes on only by itself. Where it has company this fails, and all of them begin again. */
+status tx_alone(struct ctx *cx) MUST_USE;
+
 /* Runs fn in one consistent read: statements that write are refused (a bug: stops the program). */
 status db_read(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 

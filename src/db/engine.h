@@ -30,16 +30,27 @@ struct tx_hook {
 	void *arg;
 };
 
+/* Transactions that are committed together: what one of them has found out for all. */
+struct tx_company {
+	size_t count;		  /* how many they are */
+	int64_t now_us, began_us; /* the clock, once one has read it; 0: not yet */
+	bool broken;		  /* one of them goes on only by itself (tx_alone) */
+	bool has_learnt;
+	int64_t learnt; /* tx_learn */
+};
+
 /* One transaction or read, from tx_run or db_read until it returns. Lives on the caller's stack. */
 struct tx {
 	struct db *db;
 	tx_fn *fn;
 	void *arg;
-	bool writes;	  /* from tx_run; false: from db_read */
-	void *connection; /* the engine's; set by tx_call */
-	int64_t now_us;	  /* tx_now_us, once it was asked; 0: not yet */
-	int64_t began_us; /* clock_mono_us before the clock was read */
-	bool now_sent;	  /* now_later was called, and nothing has been waited for since */
+	bool writes;		    /* from tx_run; false: from db_read */
+	str together;		    /* those of the same name may be committed together; empty: by itself */
+	void *connection;	    /* the engine's; set by tx_call */
+	int64_t now_us;		    /* tx_now_us, once it was asked; 0: not yet */
+	int64_t began_us;	    /* clock_mono_us before the clock was read */
+	struct tx_company *company; /* the engine's; NULL: by itself */
+	bool now_sent;		    /* now_later was called, and nothing has been waited for since */
 
 	/*
 	 * Set by transact or read together with a failure: nothing was changed, and the
@@ -55,6 +66,7 @@ struct tx {
 	/* db.c's own */
 	status doomed; /* the first statement that failed; nothing is executed after it */
 	bool nested;   /* inside of tx_try or tx_nest */
+	bool wrote;    /* a statement that writes was run, and not undone */
 	bool asked;    /* db_ask, since this was last cleared: somebody's memory may wait for rows */
 	int attempts;
 	struct arena_mark mark; /* where the caller's arena stood; an attempt's memory goes with it */

@@ -369,6 +369,12 @@ pglink_alive(struct pglink *l)
 }
 
 bool
+pglink_failed(const struct pglink *l)
+{
+	return l->lost || PQtransactionStatus(l->conn) == PQTRANS_INERROR;
+}
+
+bool
 pglink_ready(struct ctx *cx, struct pglink *l)
 {
 	if (!l->conn || l->lost)

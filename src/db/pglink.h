@@ -87,6 +87,9 @@ void pglink_close(struct pglink *l);
 /* False where the server has hung up, as far as one can see without asking it. */
 bool pglink_alive(struct pglink *l);
 
+/* Has a statement broken the transaction, or the link itself? As far as has been heard. */
+bool pglink_failed(const struct pglink *l);
+
 /* Reads what is still to be read of the last transaction, and says whether the link is alive. */
 bool pglink_ready(struct ctx *cx, struct pglink *l);
 

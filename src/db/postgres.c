@@ -11,10 +11,11 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/scoped.h"
+#include "db/company.h"
 #include "db/pglink.h"
+#include "db/wait.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 struct postgres {
 	char *url;
@@ -28,33 +29,18 @@ struct postgres {
 	int idle_count;
 	unsigned epoch; /* links opened before it changed are not trusted any more */
 	bool prepared;	/* new links prepare everything */
+
+	struct company company; /* who may be committed together */
 };
 
 /* --- the pool --- */
-
-/* An absolute time on the condition's clock. The program's own clock may be frozen by a test. */
-static struct timespec
-time_at(int64_t wait_us)
-{
-	struct timespec t;
-
-	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
-	t.tv_sec += wait_us / SECOND_US;
-	t.tv_nsec += wait_us % SECOND_US * 1000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
 
 static struct pglink *
 wait_for_link(struct ctx *cx, struct db *db)
 {
 	struct postgres *p = db->self;
-	int64_t wait_us =
-		cx->deadline_us ? cx->deadline_us - clock_mono_us() : LIMIT_PG_TAKE_MS * INT64_C(1000);
-	struct timespec end = time_at(wait_us > 0 ? wait_us : 0);
+	struct timespec end = wait_until(
+		cx->deadline_us ? cx->deadline_us : clock_mono_us() + LIMIT_PG_TAKE_MS * INT64_C(1000));
 	scoped_lock held = lock(&p->mutex);
 	int waited = 0;
 
@@ -152,38 +138,173 @@ commit(struct ctx *cx, struct tx *tx, struct pglink *l)
 }
 
 static status
-attempt(struct ctx *cx, struct tx *tx, struct pglink *l)
+begin(struct ctx *cx, struct pglink *l)
 {
-	status s;
-
 	if (FAULT_FAILS(tx_before_begin))
 		return cut(cx, l);
 	TRY(pglink_queue(cx, l, PG_BEGIN));
-	if (FAULT_FAILS(tx_after_begin))
-		return cut(cx, l);
+	return FAULT_FAILS(tx_after_begin) ? cut(cx, l) : OK;
+}
+
+/* Everything before the end of it. */
+static status
+perform(struct ctx *cx, struct tx *tx, struct pglink *l)
+{
+	status s;
+
+	TRY(begin(cx, l));
 	s = tx_call(cx, tx, l);
-	if (s == OK && FAULT_FAILS(tx_after_function))
-		s = cut(cx, l);
+	return s == OK && FAULT_FAILS(tx_after_function) ? cut(cx, l) : s;
+}
+
+/* And that, after perform said s. */
+static status
+finish(struct ctx *cx, struct tx *tx, struct pglink *l, status s)
+{
 	if (s == OK)
-		return commit(cx, tx, l);
-	pglink_end(cx, l, PG_ROLLBACK);
+		s = commit(cx, tx, l);
+	else
+		pglink_end(cx, l, PG_ROLLBACK);
+	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
 	return s;
 }
 
+static void
+release(struct postgres *p, struct pglink *l)
+{
+	if (l->lost || l->stale)
+		pglink_close(l);
+	give(p, l);
+}
+
 static status
-transact(struct ctx *cx, struct tx *tx)
+transact_alone(struct ctx *cx, struct tx *tx)
 {
 	status s;
 	struct pglink *l = take(cx, tx->db, &s);
 
 	if (!l)
 		return s;
-	s = attempt(cx, tx, l);
-	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
-	if (l->lost || l->stale)
-		pglink_close(l);
-	give(tx->db->self, l);
+	s = finish(cx, tx, l, perform(cx, tx, l));
+	release(tx->db->self, l);
 	return s;
+}
+
+/* --- several in one --- */
+
+/* Runs one of them. False: what it did or met cannot be told from what the others did. */
+static bool
+call_one(struct job *job, struct tx_company *company, struct pglink *l)
+{
+	job->tx->company = company;
+	job->result = tx_call(job->cx, job->tx, l);
+	job->tx->company = NULL;
+	if (job->result == OK)
+		return !FAULT_FAILS(tx_after_function);
+	return !company->broken && !job->tx->wrote && job->tx->doomed == OK && !pglink_failed(l);
+}
+
+static bool
+perform_all(struct job *const *jobs, size_t count, struct pglink *l)
+{
+	struct tx_company company = { .count = count };
+
+	if (begin(jobs[0]->cx, l) != OK)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!call_one(jobs[i], &company, l) || (i > 0 && FAULT_FAILS(batch_between)))
+			return false;
+	return true;
+}
+
+/* Whoever has not failed by itself shares what becomes of COMMIT. False: nothing was changed. */
+static bool
+commit_all(struct job *const *jobs, size_t count, struct pglink *l)
+{
+	struct ctx *cx = jobs[0]->cx;
+	const struct tx *first = jobs[0]->tx;
+	struct error own = cx->error;
+	status s = commit(cx, jobs[0]->tx, l);
+
+	cx->error = own;
+	if (s != OK && s != E_COMMIT_UNKNOWN)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (jobs[i]->result != OK)
+			continue;
+		jobs[i]->result = s;
+		jobs[i]->tx->lost_pid = first->lost_pid;
+		jobs[i]->tx->lost_started_us = first->lost_started_us;
+	}
+	return true;
+}
+
+/* False: nothing was changed, and each of them is to run by itself. */
+static bool
+lead_all(struct postgres *p, struct job *const *jobs, size_t count, struct pglink *l)
+{
+	bool performed = perform_all(jobs, count, l);
+
+	company_pass(&p->company);
+	if (performed)
+		return commit_all(jobs, count, l);
+	pglink_end(jobs[0]->cx, l, PG_ROLLBACK);
+	return false;
+}
+
+static bool
+lead_nobody(struct postgres *p, struct job *me, struct pglink *l)
+{
+	status s = perform(me->cx, me->tx, l);
+
+	company_pass(&p->company);
+	me->result = finish(me->cx, me->tx, l, s);
+	return true;
+}
+
+static void
+lead(struct postgres *p, struct job *me)
+{
+	struct job *jobs[LIMIT_TX_COMPANY];
+	struct pglink *l = take(me->cx, me->tx->db, &me->result);
+	size_t count = company_gather(&p->company, me, jobs);
+	bool done = false;
+
+	if (l) {
+		done = count > 1 ? lead_all(p, jobs, count, l) : lead_nobody(p, me, l);
+		release(p, l);
+	} else { /* each finds out for itself */
+		company_pass(&p->company);
+	}
+	for (size_t i = 0; i < count; i++)
+		jobs[i]->word = done ? JOB_ANSWERED : JOB_ALONE;
+	company_end(&p->company, jobs, count);
+}
+
+static status
+transact_together(struct ctx *cx, struct tx *tx)
+{
+	struct postgres *p = tx->db->self;
+	struct job job;
+	bool joined;
+
+	job_init(&job, cx, tx);
+	joined = company_join(&p->company, &job);
+	if (joined && job.word == JOB_LEADS)
+		lead(p, &job);
+	job_done(&job);
+	if (!joined)
+		return fail(cx, E_BUSY, "the database was busy for too long; nothing was changed");
+	if (job.word == JOB_ANSWERED)
+		return job.result;
+	atomic_fetch_add(&tx->db->counters.reruns, 1);
+	return transact_alone(cx, tx);
+}
+
+static status
+transact(struct ctx *cx, struct tx *tx)
+{
+	return tx->together.len ? transact_together(cx, tx) : transact_alone(cx, tx);
 }
 
 static status
@@ -199,9 +320,7 @@ run_read(struct ctx *cx, struct tx *tx)
 		s = tx_call(cx, tx, l);
 	tx->rerun = s != OK && may_rerun(tx, l);
 	pglink_end(cx, l, PG_COMMIT);
-	if (l->lost || l->stale)
-		pglink_close(l);
-	give(tx->db->self, l);
+	release(tx->db->self, l);
 	return s;
 }
 
@@ -384,6 +503,7 @@ free_all(struct postgres *p)
 {
 	for (int i = 0; i < p->link_count; i++)
 		pglink_close(&p->links[i]);
+	company_done(&p->company);
 	CHECK(pthread_cond_destroy(&p->freed) == 0);
 	CHECK(pthread_mutex_destroy(&p->mutex) == 0);
 	free(p->statements);
@@ -408,7 +528,6 @@ make(struct db *db, const struct db_options *options)
 	int count = options->connections > 0 ? options->connections : 1;
 	size_t row = db->catalog.sql_count, url_size = strlen(options->postgres_url) + 1;
 	struct postgres *p = zeroed(1, sizeof(*p));
-	pthread_condattr_t monotonic;
 
 	p->url = memcpy(zeroed(1, url_size), options->postgres_url, url_size);
 	p->links = zeroed((size_t)count, sizeof(*p->links));
@@ -422,10 +541,8 @@ make(struct db *db, const struct db_options *options)
 		p->idle[i] = &p->links[i];
 	}
 	CHECK(pthread_mutex_init(&p->mutex, NULL) == 0);
-	CHECK(pthread_condattr_init(&monotonic) == 0);
-	CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-	CHECK(pthread_cond_init(&p->freed, &monotonic) == 0);
-	CHECK(pthread_condattr_destroy(&monotonic) == 0);
+	wait_init(&p->freed);
+	company_init(&p->company, db);
 	return p;
 }
 

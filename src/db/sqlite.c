@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fiber/fiber.h"
 #include "base/scoped.h"
+#include "db/wait.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #ifndef DB_SQLITE_H
 #define DB_SQLITE_H
 
-#include "db/engine.h"
+#include "db/jobs.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -70,8 +70,6 @@ int connection_cut_log(struct connection *c) MUST_USE;
 
 /* --- the writer --- */
 
-struct job;
-
 struct writer {
 	struct db *db;
 	struct connection connection; /* the thread's, from writer_start to writer_stop */
@@ -81,8 +79,7 @@ struct writer {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* over all below */
 	pthread_cond_t arrived;
-	struct job *first, *last; /* waiting, in order of arrival */
-	size_t waiting;
+	struct jobs waiting;
 	bool stop;
 };
 
@@ -100,14 +97,6 @@ status writer_run(struct writer *w, struct ctx *cx, struct tx *tx) MUST_USE;
 
 /* The exit code after a COMMIT whose outcome nobody can know: see sqlite_writer.c. */
 #define EXIT_COMMIT_UNKNOWN 70
-
-/* --- waiting until a deadline --- */
-
-/* A condition whose timed waits do not follow the wall clock. */
-void wait_init(pthread_cond_t *c);
-
-/* Waits for c, at most until cx->deadline_us. False where that has passed. */
-bool wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m);
 
 /* For tests. Its connection may be used by a transaction's function only. */
 struct writer *sqlite_writer(struct db *db);

@@ -24,22 +24,9 @@
 #include "base/log.h"
 #include "base/scoped.h"
 #include "db/sqlite.h"
+#include "db/wait.h"
 
-#include <errno.h>
-#include <semaphore.h>
-#include <time.h>
 #include <unistd.h>
-
-/* One transaction that waits for the writer. On its caller's stack. */
-struct job {
-	struct job *next, *previous;
-	struct ctx *cx; /* the writer's from taken to done */
-	struct tx *tx;
-	bool taken;
-	status result;
-	atomic_bool done;
-	sem_t woken; /* not a condition: who is woken needs no lock, and there are many at once */
-};
 
 struct batch {
 	struct job *jobs[LIMIT_TX_BATCH];
@@ -48,88 +35,17 @@ struct batch {
 
 enum outcome { COMMITTED, BROKEN };
 
-/* --- waiting --- */
-
-void
-wait_init(pthread_cond_t *c)
-{
-	pthread_condattr_t attributes;
-
-	CHECK(pthread_condattr_init(&attributes) == 0);
-	CHECK(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
-	CHECK(pthread_cond_init(c, &attributes) == 0);
-	CHECK(pthread_condattr_destroy(&attributes) == 0);
-}
-
-/* A deadline by base/clock, by the clock that pthread waits with. */
-static struct timespec
-mono_at(int64_t deadline_us)
-{
-	int64_t left_us = deadline_us - clock_mono_us();
-	struct timespec t;
-
-	CHECK(clock_gettime(CLOCK_MONOTONIC, &t) == 0); /* checksrc: allow clock_gettime (pthread's clock) */
-	if (left_us <= 0)
-		return t;
-	t.tv_sec += (time_t)(left_us / SECOND_US);
-	t.tv_nsec += (long)(left_us % SECOND_US) * 1000;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
-bool
-wait_for(const struct ctx *cx, pthread_cond_t *c, pthread_mutex_t *m)
-{
-	struct timespec t;
-
-	if (!cx->deadline_us) {
-		CHECK(pthread_cond_wait(c, m) == 0);
-		return true;
-	}
-	if (cx->deadline_us <= clock_mono_us())
-		return false;
-	t = mono_at(cx->deadline_us);
-	(void)pthread_cond_timedwait(c, m, &t);
-	return true; /* or too late: the next call says so */
-}
-
-/* --- the queue; the mutex is held --- */
-
-static void
-enqueue(struct writer *w, struct job *job)
-{
-	job->previous = w->last;
-	if (w->last)
-		w->last->next = job;
-	else
-		w->first = job;
-	w->last = job;
-	w->waiting++;
-	atomic_store(&w->db->counters.queue_now, (int64_t)w->waiting);
-}
-
-static void
-dequeue(struct writer *w, struct job *job)
-{
-	*(job->previous ? &job->previous->next : &w->first) = job->next;
-	*(job->next ? &job->next->previous : &w->last) = job->previous;
-	job->next = job->previous = NULL;
-	w->waiting--;
-	atomic_store(&w->db->counters.queue_now, (int64_t)w->waiting);
-}
+/* --- the queue --- */
 
 /* The next job, if there is one now. */
 static struct job *
 take(struct writer *w)
 {
 	scoped_lock held = lock(&w->mutex);
-	struct job *job = w->first;
+	struct job *job = w->waiting.first;
 
-	if (!job)
-		return NULL;
-	dequeue(w, job);
-	job->taken = true;
+	if (job)
+		jobs_take(&w->waiting, job);
 	return job;
 }
 
@@ -139,19 +55,16 @@ await(struct writer *w)
 {
 	scoped_lock held = lock(&w->mutex);
 
-	while (!w->first && !w->stop)
+	while (!w->waiting.first && !w->stop)
 		CHECK(pthread_cond_wait(&w->arrived, &w->mutex) == 0);
-	return w->first != NULL;
+	return w->waiting.first != NULL;
 }
 
-/* A job is gone as soon as its caller knows. */
 static void
 answer(const struct batch *b)
 {
-	for (size_t i = 0; i < b->count; i++) {
-		atomic_store(&b->jobs[i]->done, true);
-		CHECK(sem_post(&b->jobs[i]->woken) == 0);
-	}
+	for (size_t i = 0; i < b->count; i++)
+		job_answer(b->jobs[i]);
 }
 
 /* --- one transaction function --- */
@@ -382,6 +295,7 @@ writer_start(struct writer *w, struct db *db, size_t batch_max)
 	w->db = db;
 	w->batch_max = batch_max;
 	w->queue_max = LIMIT_TX_QUEUE;
+	w->waiting.figure = &db->counters.queue_now;
 	CHECK(pthread_mutex_init(&w->mutex, NULL) == 0);
 	wait_init(&w->arrived);
 	CHECK(pthread_create(&w->thread, NULL, write_batches, w) == 0);
@@ -405,9 +319,9 @@ queue(struct writer *w, struct job *job)
 {
 	scoped_lock held = lock(&w->mutex);
 
-	if (w->waiting >= w->queue_max)
+	if (w->waiting.count >= w->queue_max)
 		return false;
-	enqueue(w, job);
+	jobs_add(&w->waiting, job);
 	return true;
 }
 
@@ -418,24 +332,8 @@ take_back(struct writer *w, struct job *job)
 	scoped_lock held = lock(&w->mutex);
 
 	if (!job->taken)
-		dequeue(w, job);
+		jobs_remove(&w->waiting, job);
 	return !job->taken;
-}
-
-/* False: the deadline (0: none) passed first. A signal, or a clock that pthread reads differently, is no answer. */
-static bool
-await_until(struct job *job, int64_t deadline_us)
-{
-	struct timespec until;
-	int rc;
-
-	do {
-		until = mono_at(deadline_us);
-		rc = deadline_us ? sem_clockwait(&job->woken, CLOCK_MONOTONIC, &until)
-				 : sem_wait(&job->woken);
-		CHECK(rc == 0 ? atomic_load(&job->done) : errno == EINTR || errno == ETIMEDOUT);
-	} while (rc != 0 && (!deadline_us || clock_mono_us() < deadline_us));
-	return rc == 0;
 }
 
 /* Queues the job and waits. The job's function has not run where this says E_BUSY. */
@@ -445,22 +343,22 @@ queue_and_wait(struct writer *w, struct job *job)
 	if (!queue(w, job))
 		return fail(job->cx, E_BUSY, "too many transactions are waiting; nothing was changed");
 	CHECK(pthread_cond_signal(&w->arrived) == 0); /* who is called needs the lock at once */
-	if (await_until(job, job->cx->deadline_us))
+	if (job_await(job, job->cx->deadline_us))
 		return job->result;
 	if (take_back(w, job))
 		return fail(job->cx, E_BUSY, "the database was busy for too long; nothing was changed");
-	(void)await_until(job, 0); /* it runs: a commit is waited for, whatever the deadline says */
+	(void)job_await(job, 0); /* it runs: a commit is waited for, whatever the deadline says */
 	return job->result;
 }
 
 status
 writer_run(struct writer *w, struct ctx *cx, struct tx *tx)
 {
-	struct job job = { .cx = cx, .tx = tx };
+	struct job job;
 	status s;
 
-	CHECK(sem_init(&job.woken, 0, 0) == 0);
+	job_init(&job, cx, tx);
 	s = queue_and_wait(w, &job);
-	CHECK(sem_destroy(&job.woken) == 0);
+	job_done(&job);
 	return s;
 }

@@ -4,11 +4,11 @@
 // has to wait for, so that the bad interleaving happens every time. SQLite has one writer: nothing can be held.
 // Operations: proposal_apply_token, proposal_approve, proposal_wait, token_revoke.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
+import { Session } from './lib/psql.mjs';
 import { onPostgres, run, until } from './lib/server.mjs';
 
 const rounds = Number(process.env.COUNTERSIGN_TEST_ROUNDS ?? 20);
@@ -24,36 +24,14 @@ after(async () => {
 	await w.stop();
 });
 
-/** A session of our own in the database. */
-class Session {
-	constructor() {
-		this.out = '';
-		this.count = 0;
-		this.child = spawn('psql', ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', w.server.database.url], { stdio: ['pipe', 'pipe', 'inherit'] });
-		this.child.stdout.setEncoding('utf8').on('data', (text) => (this.out += text));
-	}
-
-	/** Runs it and gives what it printed. */
-	async run(sql) {
-		const from = this.out.length, mark = `done ${++this.count}`;
-		this.child.stdin.write(`${sql}\n\\echo ${mark}\n`);
-		await until(() => this.out.includes(`${mark}\n`, from), sql);
-		return this.out.slice(from).replace(`${mark}\n`, '').trim();
-	}
-
-	end() {
-		this.child.stdin.end();
-	}
-}
-
 /** Holds the row while `begin` starts requests and `waiting` of them queue up; then lets go and gives their answers. */
 async function held(table, column, id, waiting, begin, meanwhile = async () => {}) {
 	if (!onPostgres) return Promise.all(begin());
-	const holder = new Session(), watcher = new Session();
+	const holder = new Session(w.server), watcher = new Session(w.server);
 	try {
 		await holder.run(`BEGIN; SELECT 1 FROM ${table} WHERE ${column} = '${id}' FOR UPDATE;`);
 		const requests = begin();
-		await until(async () => Number(await watcher.run(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock';`)) >= waiting, `${waiting} to wait`);
+		await until(async () => (await watcher.waiting()) >= waiting, `${waiting} to wait`);
 		await meanwhile(watcher);
 		await holder.run('COMMIT;');
 		return await Promise.all(requests);
@@ -71,13 +49,13 @@ async function held(table, column, id, waiting, begin, meanwhile = async () => {
 async function overtaken({ plant, point, first, then, waits }) {
 	const env = plant ? { COUNTERSIGN_TEST_PLANT: plant } : {};
 	const one = await w.another({ env: { ...env, COUNTERSIGN_FAULT: `${point}:1:stop` } }), two = await w.another({ env });
-	const watcher = new Session();
+	const watcher = new Session(w.server);
 	try {
 		const beginning = first(one);
 		await until(async () => (await readFile(`/proc/${one.child.pid}/stat`, 'utf8')).split(') ')[1].startsWith('T'), 'it to stop');
 		let overtook = false;
 		const following = then(two).then((answer) => ((overtook = true), answer));
-		await until(async () => overtook || Number(await watcher.run(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '${waits}';`)) > 0, 'the other to answer or to wait');
+		await until(async () => overtook || (await watcher.waiting(waits)) > 0, 'the other to answer or to wait');
 		const before_ = overtook;
 		one.kill('SIGCONT');
 		return { answers: await Promise.all([beginning, following]), overtook: before_ };

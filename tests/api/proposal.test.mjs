@@ -360,7 +360,7 @@ test('proposal_wait wakes when it is decided, and gives up in time', async () =>
 
 test('waiters never hold all workers', async () => {
 	const p = await w.propose();
-	const waiting = Array.from({ length: 32 }, () => ok(w.agent.get(at(p, '/wait?timeout=30'))));
+	const waiting = Array.from({ length: 80 }, () => ok(w.agent.get(at(p, '/wait?timeout=30'))));
 	await until(async () => (await ok(w.admin.get(at(p)))).status === 'pending', 'an answer while many wait');
 	await w.approve(p);
 	for (const { status } of await Promise.all(waiting)) assert.ok(['pending', 'approved'].includes(status));

@@ -40,12 +40,9 @@ permission_remember(struct ctx *cx, const struct permission_asked *asked)
 	known_keep(cx->known, cx->credential, &with);
 }
 
-status
-permission_take(struct ctx *cx, const struct permission_asked *asked, struct permission_snapshot *out)
+static status
+take(struct ctx *cx, const struct caller_tier *rows, size_t count, struct permission_snapshot *out)
 {
-	const struct caller *c = asked->of;
-	const struct caller_tier *rows = c->tiers_read ? c->tiers : asked->rows.rows;
-	size_t count = c->tiers_read ? c->tier_count : asked->rows.count;
 	struct permission_row *tiers = arena_alloc(cx->arena, (count + 1) * sizeof(*tiers));
 	str *overrides = arena_alloc(cx->arena, (count + 1) * sizeof(*overrides));
 	struct permission_snapshot s = { 0 };
@@ -67,12 +64,22 @@ permission_take(struct ctx *cx, const struct permission_asked *asked, struct per
 }
 
 status
+permission_take(struct ctx *cx, const struct permission_asked *asked, struct permission_snapshot *out)
+{
+	const struct caller *c = asked->of;
+
+	if (c->tiers_read)
+		return take(cx, c->tiers, c->tier_count, out);
+	TRY(db_wait(cx));
+	return take(cx, asked->rows.rows, asked->rows.count, out);
+}
+
+status
 permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out)
 {
 	struct permission_asked asked;
 
 	TRY(permission_ask(cx, c, &asked));
-	TRY(db_wait(cx));
 	return permission_take(cx, &asked, out);
 }
 

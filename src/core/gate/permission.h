@@ -27,7 +27,7 @@ struct permission_snapshot {
 /* Inside tx_run or db_read. People have no rows: everything at its default. A failure fails the request. */
 status permission_load(struct ctx *cx, const struct caller *c, struct permission_snapshot *out) MUST_USE;
 
-/* The same in two steps: asked before a statement that is waited for, taken after it. */
+/* The same in two steps: asked before other statements, waited for and taken after them. */
 struct permission_asked {
 	const struct caller *of;
 	struct db_rows rows;

@@ -291,8 +291,10 @@ read_by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 static status
 is_current(struct ctx *cx, const struct caller *known, bool *out)
 {
-	struct epoch_row now;
-	status s = db_one(cx, SQL_CALLER_EPOCH, epoch_row, &now, TEXT(known->org_id));
+	struct epoch_row now = { 0 };
+	status s = tx_learnt(cx, known->org_id, &now.epoch)
+			   ? OK
+			   : db_one(cx, SQL_CALLER_EPOCH, epoch_row, &now, TEXT(known->org_id));
 
 	if (s == E_NOT_FOUND) { /* the organization is gone, and with it everybody */
 		ctx_clear(cx);
@@ -488,11 +490,14 @@ caller_present(struct ctx *cx, const struct credential *c)
 	return c && (c->bearer.len || c->session.len) ? OK : stranger(cx);
 }
 
-/* A statement of its own, before the one that reads: what is read must be as it is after the wait. */
+/* A statement of its own, before the one that reads: what is read must be as it is after the wait. In company, one has
+ * locked and read for all (tx_learn). */
 static status
 lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known)
 {
-	if (PLANTED(rights_unlocked))
+	int64_t epoch;
+
+	if (PLANTED(rights_unlocked) || (known && !exclusive && tx_learnt(cx, known->org_id, &epoch)))
 		return OK;
 	if (known)
 		return db_later(
@@ -518,6 +523,8 @@ caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, s
 	s = c->bearer.len ? by_token(cx, c, known, out) : by_session(cx, c, out);
 	if (s == E_UNAUTHENTICATED && cx->recall)
 		recall_drop(cx->recall, c);
+	if (s == OK && how != CALLER_UNLOCKED && out->epoch)
+		tx_learn(cx, out->org_id, out->epoch);
 	return s;
 }
 

@@ -42,8 +42,10 @@ status
 part_apply(struct ctx *cx, struct proposal *p, struct error *out_why)
 {
 	struct part part = { .in = { .id = p->id } };
-	status s = tx_nest(cx, apply, &part);
+	status s;
 
+	TRY(tx_alone(cx)); /* its locks are not held while others are run */
+	s = tx_nest(cx, apply, &part);
 	if (s == OK) {
 		*p = part.p;
 		return OK;

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transactions that are committed together. To have company, somebody stands in the way: a host, whose function waits
+ * until the guests have come. They are run when it has gone.
+ */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "db/db.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+
+#define STATEMENTS(X)                                                                                        \
+	X(item_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                               \
+	X(item_count, 0, 1, false, "SELECT count(*) FROM item")                                              \
+	X(item_find, 1, 1, false, "SELECT count(*) FROM item WHERE id = $1")                                 \
+	X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")
+
+static const char schema[] = "CREATE TABLE item (id bigint PRIMARY KEY, note text NOT NULL);";
+
+#include "pgworld.h"
+
+#define NAME STR("us")
+
+/* --- who comes --- */
+
+struct guest {
+	struct world *w;
+	str name;  /* empty: by itself */
+	tx_fn *fn; /* its arg is the guest */
+	int64_t id;
+	int64_t deadline_us; /* from when it comes; 0: none */
+
+	pthread_t thread;
+	struct unit u;
+	status result;
+	int runs, hooks;
+	bool hook_at_home;    /* its hook ran in its own thread */
+	int64_t xact, now_us; /* of its last run */
+	int64_t learnt;	      /* before it learnt anything itself; -1: nothing */
+};
+
+static void *
+visit(void *arg)
+{
+	struct guest *g = arg;
+	struct ctx *cx = &g->u.cx;
+
+	arena_init(&g->u.arena, LIMIT_REQUEST_ARENA);
+	ctx_init(cx, &g->u.arena);
+	cx->db = g->w->db;
+	cx->deadline_us = g->deadline_us ? clock_mono_us() + g->deadline_us : 0;
+	g->thread = pthread_self();
+	g->result = g->name.len ? tx_run_together(cx, g->fn, g, g->name) : tx_run(cx, g->fn, g);
+	return NULL;
+}
+
+static void
+note_hook(void *arg)
+{
+	struct guest *g = arg;
+
+	g->hooks++;
+	g->hook_at_home = pthread_equal(g->thread, pthread_self()) != 0;
+}
+
+/* What everybody does: writes a row, and sees where it is. Nothing is waited for but the number of the transaction. */
+static status
+add(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+	struct number n;
+
+	g->runs++;
+	g->learnt = -1;
+	(void)tx_learnt(cx, NAME, &g->learnt);
+	tx_learn(cx, NAME, g->id);
+	tx_after_commit(cx, note_hook, g);
+	TRY(db_later(cx, &item_add, INT(g->id), TEXT(STR("note"))));
+	TRY(db_one(cx, &xact, number_row, &n));
+	g->xact = n.n;
+	return tx_now_us(cx, &g->now_us);
+}
+
+static status
+add_quickly(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	g->runs++;
+	tx_after_commit(cx, note_hook, g);
+	return db_later(cx, &item_add, INT(g->id), TEXT(STR("note")));
+}
+
+static status
+refuse_at_once(struct ctx *cx, void *arg)
+{
+	((struct guest *)arg)->runs++;
+	return fail(cx, E_CONFLICT, "not this one");
+}
+
+static status
+add_and_refuse(struct ctx *cx, void *arg)
+{
+	TRY(add(cx, arg));
+	return fail(cx, E_CONFLICT, "not this one");
+}
+
+static status
+add_alone(struct ctx *cx, void *arg)
+{
+	TRY(add(cx, arg));
+	return tx_alone(cx);
+}
+
+static status
+try_to_add(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	g->runs++;
+	tx_after_commit(cx, note_hook, g);
+	TRY(tx_try_later(cx, add_quickly, &(struct guest){ .id = g->id }));
+	return db_later(cx, &item_add, INT(g->id + 1000), TEXT(STR("note")));
+}
+
+/* --- the host --- */
+
+struct host {
+	struct guest guest;
+	sem_t is_there, may_go;
+	bool refuses; /* then it sends no COMMIT */
+};
+
+static status
+stand_in_the_way(struct ctx *cx, void *arg)
+{
+	struct host *h = arg;
+
+	(void)sem_post(&h->is_there);
+	(void)sem_wait(&h->may_go); /* a test may wait here: it wants the others to queue */
+	return h->refuses ? fail(cx, E_CONFLICT, "the host has other plans") : OK;
+}
+
+static void
+stand(struct host *h, struct world *w, bool refuses)
+{
+	*h = (struct host){ .guest = { .w = w, .name = NAME, .fn = stand_in_the_way }, .refuses = refuses };
+	assert_int_equal(sem_init(&h->is_there, 0, 0), 0);
+	assert_int_equal(sem_init(&h->may_go, 0, 0), 0);
+	assert_int_equal(pthread_create(&h->guest.thread, NULL, visit, h), 0);
+	(void)sem_wait(&h->is_there);
+}
+
+static void
+go(struct host *h)
+{
+	(void)sem_post(&h->may_go);
+	assert_int_equal(pthread_join(h->guest.thread, NULL), 0);
+	arena_done(&h->guest.u.arena);
+	assert_int_equal(h->guest.result, h->refuses ? E_CONFLICT : OK);
+	(void)sem_destroy(&h->is_there);
+	(void)sem_destroy(&h->may_go);
+}
+
+/* One after the other, so that their order is known. */
+static void
+come(struct world *w, struct guest *guests, size_t count, pthread_t *threads)
+{
+	for (size_t i = 0; i < count; i++) {
+		int64_t before = stats(w).queue_now;
+
+		guests[i].w = w;
+		assert_int_equal(pthread_create(&threads[i], NULL, visit, &guests[i]), 0);
+		while (stats(w).queue_now == before)
+			(void)sched_yield();
+	}
+}
+
+static void
+leave(struct guest *guests, size_t count, const pthread_t *threads)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		arena_done(&guests[i].u.arena);
+	}
+}
+
+#define GUESTS 4
+
+/* All of it: they come while the host is there, and are gone afterwards. arm: a fault, or NULL. */
+static void
+meet(struct world *w, struct guest guests[GUESTS], const char *arm)
+{
+	pthread_t threads[GUESTS];
+	struct host h;
+
+	stand(&h, w, arm != NULL);
+	come(w, guests, GUESTS, threads);
+	if (arm)
+		assert_true(fault_arm(arm));
+	go(&h);
+	leave(guests, GUESTS, threads);
+	if (arm)
+		assert_true(fault_arm("migrate_between:1000000:fail")); /* arms nothing that we pass */
+}
+
+/* --- asking --- */
+
+static status
+count_items(struct ctx *cx, void *arg)
+{
+	return db_one(cx, &item_count, number_row, arg);
+}
+
+static int64_t
+items(struct world *w)
+{
+	struct number found = { -1 };
+
+	assert_status(db_read(&w->u.cx, count_items, &found), OK);
+	return found.n;
+}
+
+struct find {
+	int64_t id, found;
+};
+
+static status
+find_tx(struct ctx *cx, void *arg)
+{
+	struct find *f = arg;
+	struct number n;
+
+	TRY(db_one(cx, &item_find, number_row, &n, INT(f->id)));
+	f->found = n.n;
+	return OK;
+}
+
+static bool
+is_there(struct world *w, int64_t id)
+{
+	struct find f = { .id = id };
+
+	assert_status(db_read(&w->u.cx, find_tx, &f), OK);
+	return f.found == 1;
+}
+
+#define FOUR(fn_)                                                                                            \
+	{                                                                                                    \
+		{ .name = NAME, .fn = (fn_), .id = 1 }, { .name = NAME, .fn = (fn_), .id = 2 },              \
+			{ .name = NAME, .fn = (fn_), .id = 3 }, { .name = NAME, .fn = (fn_), .id = 4 },      \
+	}
+
+/* --- what holds --- */
+
+static void
+who_comes_while_others_are_under_way_is_committed_together(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+	struct db_stats before = stats(w), after;
+
+	meet(w, guests, NULL);
+	after = stats(w);
+	assert_int_equal(after.transactions - before.transactions, GUESTS + 1);
+	assert_int_equal(after.batches - before.batches, 2); /* the host's COMMIT, and theirs */
+	assert_int_equal(items(w), GUESTS);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_int_equal(guests[i].runs, 1);
+		assert_int_equal(guests[i].hooks, 1);
+		assert_true(guests[i].hook_at_home);
+		assert_int_equal(guests[i].xact, guests[0].xact);
+		assert_int_equal(guests[i].now_us, guests[0].now_us); /* one transaction, one time */
+		assert_int_equal(guests[i].learnt, i ? (int64_t)i : -1);
+	}
+}
+
+static void
+who_is_alone_waits_for_nobody_and_learns_from_nobody(void **state)
+{
+	struct world *w = *state;
+	struct guest first = { .w = w, .name = NAME, .fn = add, .id = 1 }, second = first;
+
+	second.id = 2;
+	visit(&first);
+	visit(&second);
+	assert_status(first.result, OK);
+	assert_status(second.result, OK);
+	assert_true(first.xact != second.xact);
+	assert_int_equal(second.learnt, -1);
+	assert_int_equal(items(w), 2);
+	arena_done(&first.u.arena);
+	arena_done(&second.u.arena);
+}
+
+static void
+company_costs_no_round_trip_of_its_own(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(try_to_add);
+	int64_t before;
+
+	meet(w, guests, NULL); /* the first time statements may have to be prepared */
+	for (size_t i = 0; i < GUESTS; i++)
+		guests[i] = (struct guest){ .name = NAME, .fn = try_to_add, .id = 11 + (int64_t)i };
+	before = stats(w).round_trips;
+	meet(w, guests, NULL);
+	/* one each for the COMMITs: of the host, and of all the guests, whose tries are behind savepoints */
+	assert_int_equal(stats(w).round_trips - before, 2);
+	assert_int_equal(items(w), 2 * GUESTS);
+	assert_false(is_there(w, 11));
+	assert_true(is_there(w, 1011));
+}
+
+static void
+who_fails_before_it_wrote_anything_fails_by_itself(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+	struct db_stats before = stats(w);
+
+	guests[0].fn = guests[2].fn = refuse_at_once;
+	meet(w, guests, NULL);
+	assert_int_equal(stats(w).batches - before.batches, 2);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_int_equal(guests[i].result, i % 2 ? OK : E_CONFLICT);
+		assert_int_equal(guests[i].runs, 1);
+		assert_int_equal(guests[i].hooks, i % 2);
+	}
+	assert_int_equal(items(w), 2);
+}
+
+static void
+who_fails_after_it_wrote_leaves_nothing_and_the_others_are_done(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+	struct db_stats before = stats(w);
+
+	guests[1].fn = add_and_refuse;
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_int_equal(guests[i].result, i == 1 ? E_CONFLICT : OK);
+		assert_int_equal(guests[i].hooks, i != 1);
+		assert_int_equal(is_there(w, 1 + (int64_t)i), i != 1);
+	}
+	assert_int_equal(guests[1].runs, 2);
+	assert_int_equal(guests[3].runs, 1); /* it had not been its turn */
+	assert_int_equal(stats(w).reruns - before.reruns, GUESTS);
+}
+
+static void
+a_statement_that_fails_late_is_the_failure_of_whose_it_is(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_quickly), one = { .w = w, .fn = add_quickly, .id = 3 };
+
+	visit(&one);
+	arena_done(&one.u.arena);
+	assert_status(one.result, OK);
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_int_equal(guests[i].result, i == 2 ? E_EXISTS : OK);
+		assert_int_equal(guests[i].hooks, i != 2);
+	}
+	assert_int_equal(items(w), GUESTS);
+}
+
+static void
+two_who_want_the_same_are_told_apart(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_quickly);
+
+	guests[3].id = 1;
+	meet(w, guests, NULL);
+	assert_int_equal(items(w), GUESTS - 1);
+	assert_true((guests[0].result == OK) != (guests[3].result == OK));
+	assert_true((guests[0].result == E_EXISTS) != (guests[3].result == E_EXISTS));
+	assert_status(guests[1].result, OK);
+	assert_status(guests[2].result, OK);
+}
+
+static void
+who_goes_on_only_by_itself_breaks_up_the_company(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+
+	guests[2].fn = add_alone;
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_int_equal(guests[i].hooks, 1);
+		for (size_t k = 0; k < i; k++)
+			assert_true(guests[i].xact != guests[k].xact);
+	}
+	assert_int_equal(items(w), GUESTS);
+}
+
+static void
+others_of_another_name_are_not_of_the_company(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+
+	guests[1].name = guests[3].name = STR("them");
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++)
+		assert_status(guests[i].result, OK);
+	assert_int_equal(guests[0].xact, guests[2].xact);
+	assert_true(guests[0].xact != guests[1].xact);
+	assert_int_equal(guests[1].learnt, -1); /* what is learnt is learnt of "us" */
+	assert_int_equal(guests[3].learnt, -1);
+}
+
+static void
+who_has_no_more_time_leaves_the_queue_and_nothing_was_done(void **state)
+{
+	struct world *w = *state;
+	struct guest late = { .w = w, .name = NAME, .fn = add, .id = 1, .deadline_us = 20000 };
+	struct host h;
+
+	stand(&h, w, false);
+	visit(&late);
+	assert_status(late.result, E_BUSY);
+	assert_int_equal(late.runs, 0);
+	assert_int_equal(stats(w).queue_now, 0);
+	arena_done(&late.u.arena);
+	go(&h);
+	assert_int_equal(items(w), 0);
+}
+
+/* --- what goes wrong --- */
+
+static void
+a_commit_without_an_answer_is_unknown_to_all_of_them(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+	pthread_t threads[GUESTS];
+	struct host h;
+
+	guests[1].fn = refuse_at_once;
+	stand(&h, w, true);
+	come(w, guests, GUESTS, threads);
+	pgproxy_arm(w->proxy, PGPROXY_CUT_ANSWER, COMMIT_BIND);
+	go(&h);
+	leave(guests, GUESTS, threads);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_int_equal(guests[i].result, i == 1 ? E_CONFLICT : E_COMMIT_UNKNOWN);
+		assert_int_equal(guests[i].runs, 1); /* again would be twice */
+		assert_int_equal(guests[i].hooks, 0);
+	}
+	assert_int_equal(items(w), GUESTS - 1);
+	assert_int_equal(stats(w).unknown, GUESTS - 1);
+}
+
+static void
+a_connection_lost_before_commit_is_made_again_for_each(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add);
+	pthread_t threads[GUESTS];
+	struct host h;
+
+	stand(&h, w, true);
+	come(w, guests, GUESTS, threads);
+	arm_statement(w, PGPROXY_CUT, &xact);
+	go(&h);
+	leave(guests, GUESTS, threads);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_int_equal(guests[i].hooks, 1);
+	}
+	assert_int_equal(items(w), GUESTS);
+}
+
+static void
+every_fault_point_leaves_each_done_or_not(void **state)
+{
+	static const char *const points[] = { "tx_before_begin", "tx_after_begin", "tx_after_function",
+		"batch_between", "tx_before_commit", "tx_after_commit" };
+	struct world *w = *state;
+
+	if (!fault_enabled()) {
+		print_message("skipped: built without fault points\n");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		for (int nth = 1; nth <= 3; nth++) {
+			struct guest guests[GUESTS];
+			char spec[64];
+
+			(void)snprintf(spec, sizeof(spec), "%s:%d:fail", points[i], nth);
+			for (size_t k = 0; k < GUESTS; k++)
+				guests[k] = (struct guest){ .name = NAME,
+					.fn = add,
+					.id = (int64_t)(i * 100) + nth * 10 + (int64_t)k };
+			meet(w, guests, spec);
+			for (size_t k = 0; k < GUESTS; k++) {
+				bool unknown = guests[k].result == E_COMMIT_UNKNOWN;
+
+				assert_true(unknown || is_there(w, guests[k].id) == (guests[k].result == OK));
+				assert_int_equal(guests[k].hooks, guests[k].result == OK);
+				assert_true(!unknown || i == 5);
+			}
+		}
+	}
+}
+
+/* --- many --- */
+
+#define CROWD  24
+#define ROUNDS 25
+
+struct regular {
+	struct guest guest;
+	int64_t base;
+	int done, refused;
+};
+
+/* Comes again and again, now with luck, now without. */
+static void *
+come_often(void *arg)
+{
+	struct regular *r = arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct guest *g = &r->guest;
+
+		g->id = r->base + i;
+		g->hooks = 0;
+		g->fn = i % 7 == 3 ? add_and_refuse : i % 5 == 2 ? refuse_at_once : add_quickly;
+		g->name = i % 4 == 3 ? STR("them") : NAME;
+		visit(g);
+		arena_done(&g->u.arena);
+		r->done += g->result == OK && g->hooks == 1;
+		r->refused += g->result == E_CONFLICT && g->hooks == 0;
+	}
+	return NULL;
+}
+
+static void
+a_crowd_has_each_its_own_answer(void **state)
+{
+	static struct regular crowd[CROWD];
+	pthread_t threads[CROWD];
+	struct world *w = *state;
+	int64_t done = 0;
+
+	for (size_t i = 0; i < CROWD; i++) {
+		crowd[i] = (struct regular){ .guest = { .w = w }, .base = (int64_t)i * 1000 };
+		assert_int_equal(pthread_create(&threads[i], NULL, come_often, &crowd[i]), 0);
+	}
+	for (size_t i = 0; i < CROWD; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(crowd[i].done + crowd[i].refused, ROUNDS);
+		done += crowd[i].done;
+	}
+	assert_int_equal(items(w), done);
+	assert_true(stats(w).batches < stats(w).transactions);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest online[] = {
+		ON_SERVER(who_comes_while_others_are_under_way_is_committed_together),
+		ON_SERVER(who_is_alone_waits_for_nobody_and_learns_from_nobody),
+		ON_SERVER(company_costs_no_round_trip_of_its_own),
+		ON_SERVER(who_fails_before_it_wrote_anything_fails_by_itself),
+		ON_SERVER(who_fails_after_it_wrote_leaves_nothing_and_the_others_are_done),
+		ON_SERVER(a_statement_that_fails_late_is_the_failure_of_whose_it_is),
+		ON_SERVER(two_who_want_the_same_are_told_apart),
+		ON_SERVER(who_goes_on_only_by_itself_breaks_up_the_company),
+		ON_SERVER(others_of_another_name_are_not_of_the_company),
+		ON_SERVER(who_has_no_more_time_leaves_the_queue_and_nothing_was_done),
+		ON_SERVER(a_commit_without_an_answer_is_unknown_to_all_of_them),
+		ON_SERVER(a_connection_lost_before_commit_is_made_again_for_each),
+		ON_SERVER(every_fault_point_leaves_each_done_or_not),
+		ON_SERVER(a_crowd_has_each_its_own_answer),
+	};
+
+	make_catalog();
+	server = getenv("COUNTERSIGN_TEST_POSTGRES");
+	if (!server || !server[0]) {
+		print_message("skipped: COUNTERSIGN_TEST_POSTGRES does not name a server\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(online, NULL, NULL);
+}
