@@ -46,9 +46,7 @@ leave(struct company *c, struct job *job)
 {
 	scoped_lock held = lock(&c->mutex);
 
-	if (!job->taken)
-		jobs_remove(&c->waiting, job);
-	return !job->taken;
+	return jobs_take_back(&c->waiting, job);
 }
 
 bool

@@ -30,8 +30,8 @@ jobs_add(struct jobs *q, struct job *job)
 	atomic_fetch_add(q->figure, 1);
 }
 
-void
-jobs_remove(struct jobs *q, struct job *job)
+static void
+drop(struct jobs *q, struct job *job)
 {
 	*(job->previous ? &job->previous->next : &q->first) = job->next;
 	*(job->next ? &job->next->previous : &q->last) = job->previous;
@@ -43,8 +43,16 @@ jobs_remove(struct jobs *q, struct job *job)
 void
 jobs_take(struct jobs *q, struct job *job)
 {
-	jobs_remove(q, job);
+	drop(q, job);
 	job->taken = true;
+}
+
+bool
+jobs_take_back(struct jobs *q, struct job *job)
+{
+	if (!job->taken)
+		drop(q, job);
+	return !job->taken;
 }
 
 void

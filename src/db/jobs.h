@@ -36,9 +36,10 @@ void job_done(struct job *job);
 
 /* The mutex is held. */
 void jobs_add(struct jobs *q, struct job *job);
-void jobs_remove(struct jobs *q, struct job *job);
 /* Removes it for somebody who will answer it. */
 void jobs_take(struct jobs *q, struct job *job);
+/* Removes it for good; false: it has been taken. */
+bool jobs_take_back(struct jobs *q, struct job *job);
 
 /* Its caller goes on. */
 void job_answer(struct job *job);

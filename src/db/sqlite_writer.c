@@ -331,9 +331,7 @@ take_back(struct writer *w, struct job *job)
 {
 	scoped_lock held = lock(&w->mutex);
 
-	if (!job->taken)
-		jobs_remove(&w->waiting, job);
-	return !job->taken;
+	return jobs_take_back(&w->waiting, job);
 }
 
 /* Queues the job and waits. The job's function has not run where this says E_BUSY. */

@@ -11,11 +11,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#define STATEMENTS(X)                                                                                        \
-	X(item_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                               \
-	X(item_count, 0, 1, false, "SELECT count(*) FROM item")                                              \
-	X(item_find, 1, 1, false, "SELECT count(*) FROM item WHERE id = $1")                                 \
-	X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")
+#define STATEMENTS(X) X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")
 
 static const char schema[] = "CREATE TABLE item (id bigint PRIMARY KEY, note text NOT NULL);";
 
@@ -207,21 +203,6 @@ meet(struct world *w, struct guest guests[GUESTS], const char *arm)
 }
 
 /* --- asking --- */
-
-static status
-count_items(struct ctx *cx, void *arg)
-{
-	return db_one(cx, &item_count, number_row, arg);
-}
-
-static int64_t
-items(struct world *w)
-{
-	struct number found = { -1 };
-
-	assert_status(db_read(&w->u.cx, count_items, &found), OK);
-	return found.n;
-}
 
 struct find {
 	int64_t id, found;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pgworld: a fresh database of PostgreSQL behind a proxy that can break it, for one test at a time. Who includes it has
- * defined STATEMENTS(X), X(name, parameters, columns, writes, text), and `schema`, their tables.
+ * pgworld: a fresh database of PostgreSQL with one table, item, behind a proxy that can break it; for one test at a time.
+ * Who includes it has defined more STATEMENTS(X), X(name, parameters, columns, writes, text), and `schema`, all tables.
  */
 #ifndef TESTS_UNIT_DB_PGWORLD_H
 #define TESTS_UNIT_DB_PGWORLD_H
@@ -19,6 +19,12 @@
 
 /* --- statements of our own, behind the program's --- */
 
+#define ALL_STATEMENTS(X)                                                                                    \
+	X(item_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                               \
+	X(item_count, 0, 1, false, "SELECT count(*) FROM item")                                              \
+	X(item_find, 1, 1, false, "SELECT count(*) FROM item WHERE id = $1")                                 \
+	STATEMENTS(X)
+
 #define X(name_, params_, columns_, writes_, text)                                                           \
 	static struct sql name_ = { .name = #name_,                                                          \
 		.sqlite = "",                                                                                \
@@ -26,7 +32,7 @@
 		.params = (params_),                                                                         \
 		.columns = (columns_),                                                                       \
 		.writes = (writes_) };
-STATEMENTS(X)
+ALL_STATEMENTS(X)
 #undef X
 
 static const struct sql *all[512];
@@ -43,7 +49,7 @@ make_catalog(void)
 #define X(name_, ...)                                                                                        \
 	name_.index = (uint16_t)catalog.sql_count;                                                           \
 	all[catalog.sql_count++] = &name_;
-	STATEMENTS(X)
+	ALL_STATEMENTS(X)
 #undef X
 	for (size_t i = 0; i < migration_count; i++)
 		steps[i] = migrations[i];
@@ -155,6 +161,21 @@ struct number {
 	int64_t n;
 };
 static const struct field number_row[] = { FIELD_INT(struct number, n), FIELD_END };
+
+static status
+count_items(struct ctx *cx, void *arg)
+{
+	return db_one(cx, &item_count, number_row, arg);
+}
+
+static int64_t
+items(struct world *w)
+{
+	struct number found = { -1 };
+
+	assert_status(db_read(&w->u.cx, count_items, &found), OK);
+	return found.n;
+}
 
 static struct db_stats
 stats(const struct world *w)

@@ -17,9 +17,6 @@
 /* --- statements of our own, behind the program's --- */
 
 #define STATEMENTS(X)                                                                                        \
-	X(item_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                               \
-	X(item_count, 0, 1, false, "SELECT count(*) FROM item")                                              \
-	X(item_find, 1, 1, false, "SELECT count(*) FROM item WHERE id = $1")                                 \
 	X(item_lock, 1, 1, true, "SELECT id FROM item WHERE id = $1 FOR UPDATE")                             \
 	X(item_notes, 0, 1, false, "SELECT note FROM item ORDER BY id")                                      \
 	X(kinds_add, 5, 0, true,                                                                             \
@@ -57,21 +54,6 @@ struct text {
 	str text;
 };
 static const struct field text_row[] = { FIELD_TEXT(struct text, text), FIELD_END };
-
-static status
-count_items(struct ctx *cx, void *arg)
-{
-	return db_one(cx, &item_count, number_row, arg);
-}
-
-static int64_t
-items(struct world *w)
-{
-	struct number found = { -1 };
-
-	assert_status(db_read(&w->u.cx, count_items, &found), OK);
-	return found.n;
-}
 
 struct job {
 	int64_t id;
