@@ -8,19 +8,24 @@ CREATE INDEX proposal_by_deadline ON proposal (org_id, deadline_at) WHERE state 
 -- An INSERT ... SELECT that finds nobody costs more than to ask whether there is anybody, so that is asked first. And of a
 -- proposal and its call, which are made in one transaction and the call first (core/proposal), it is asked once: the
 -- proposal's trigger tells of both.
+CREATE FUNCTION delivery_tell_call(k call) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
+	SELECT c.org_id, c.connection_id, k.call_id, 'tool.called', k.call_id, k.called_at,
+		k.tool, k.status, '', k.principal_id, k.transport, k.effect,
+		'waiting', 0, k.called_at, 0, ''
+	FROM connection c WHERE c.org_id = k.org_id AND c.wants_calls = 1 AND c.disabled = 0
+$$;
+CREATE FUNCTION delivery_tell_proposal(p proposal) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
+	SELECT c.org_id, c.connection_id, p.proposal_id || '-' || p.state || '-' || p.changed_at, 'proposal.' || p.state, p.proposal_id, p.changed_at,
+		p.tool, p.state, p.risk, '', '', '', 'waiting', 0, p.changed_at, 0, ''
+	FROM connection c WHERE c.org_id = p.org_id AND c.wants_proposals = 1 AND c.disabled = 0 ON CONFLICT DO NOTHING
+$$;
 CREATE FUNCTION delivery_of_new_proposal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF EXISTS (SELECT 1 FROM connection c WHERE c.org_id = NEW.org_id AND c.disabled = 0 AND (c.wants_proposals = 1 OR c.wants_calls = 1)) THEN
-		INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
-		SELECT c.org_id, c.connection_id, k.call_id, 'tool.called', k.call_id, k.called_at,
-			k.tool, k.status, '', k.principal_id, k.transport, k.effect,
-			'waiting', 0, k.called_at, 0, ''
-		FROM call k JOIN connection c ON c.org_id = k.org_id
-		WHERE k.org_id = NEW.org_id AND k.call_id = NEW.call_id AND c.wants_calls = 1 AND c.disabled = 0;
-		INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
-		SELECT c.org_id, c.connection_id, NEW.proposal_id || '-' || NEW.state || '-' || NEW.changed_at, 'proposal.' || NEW.state, NEW.proposal_id, NEW.changed_at,
-			NEW.tool, NEW.state, NEW.risk, '', '', '', 'waiting', 0, NEW.changed_at, 0, ''
-		FROM connection c WHERE c.org_id = NEW.org_id AND c.wants_proposals = 1 AND c.disabled = 0;
+		PERFORM delivery_tell_call(k) FROM call k WHERE k.org_id = NEW.org_id AND k.call_id = NEW.call_id;
+		PERFORM delivery_tell_proposal(NEW);
 	END IF;
 	RETURN NULL;
 END
@@ -28,10 +33,7 @@ $$;
 CREATE OR REPLACE FUNCTION delivery_of_proposal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF EXISTS (SELECT 1 FROM connection c WHERE c.org_id = NEW.org_id AND c.disabled = 0 AND c.wants_proposals = 1) THEN
-		INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
-		SELECT c.org_id, c.connection_id, NEW.proposal_id || '-' || NEW.state || '-' || NEW.changed_at, 'proposal.' || NEW.state, NEW.proposal_id, NEW.changed_at,
-			NEW.tool, NEW.state, NEW.risk, '', '', '', 'waiting', 0, NEW.changed_at, 0, ''
-		FROM connection c WHERE c.org_id = NEW.org_id AND c.wants_proposals = 1 AND c.disabled = 0 ON CONFLICT DO NOTHING;
+		PERFORM delivery_tell_proposal(NEW);
 	END IF;
 	RETURN NULL;
 END
@@ -50,11 +52,7 @@ $$;
 CREATE OR REPLACE FUNCTION delivery_of_call() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF EXISTS (SELECT 1 FROM connection c WHERE c.org_id = NEW.org_id AND c.disabled = 0 AND c.wants_calls = 1) THEN
-		INSERT INTO delivery (org_id, connection_id, event_id, type, subject, happened_at, tool, word, risk, principal_id, transport, effect, state, tries, due_at, last_status, last_error)
-		SELECT c.org_id, c.connection_id, NEW.call_id, 'tool.called', NEW.call_id, NEW.called_at,
-			NEW.tool, NEW.status, '', NEW.principal_id, NEW.transport, NEW.effect,
-			'waiting', 0, NEW.called_at, 0, ''
-		FROM connection c WHERE c.org_id = NEW.org_id AND c.wants_calls = 1 AND c.disabled = 0;
+		PERFORM delivery_tell_call(NEW);
 	END IF;
 	RETURN NULL;
 END
