@@ -159,6 +159,17 @@ test('a tool that could not be offered is refused', async () => {
 	await ok(world.admin.delete(`/api/v1/connections/${news.id}`));
 });
 
+test('where nobody has said what our address is, no connection is told to call back there (EX-2)', async (t) => {
+	const nameless = await World.start();
+	t.after(() => nameless.stop());
+	const later = { name: 'later', url: receiver.url, allow: ['127.0.0.0/8'], signingSecret: SIGNING, mode: 'callback' };
+	const { fields } = await refused(nameless.admin.post('/api/v1/connections', later), 400, 'invalid_request', /public-url/);
+	assert.ok(JSON.stringify(fields).includes('mode'));
+	const c = await ok(nameless.admin.post('/api/v1/connections', { ...later, mode: 'sync' }));
+	await refused(nameless.admin.patch(`/api/v1/connections/${c.id}`, { mode: 'callback' }), 400, 'invalid_request', /public-url/);
+	assert.equal((await ok(nameless.admin.get(`/api/v1/connections/${c.id}`))).mode, 'sync');
+});
+
 // --- commands ---
 
 test('an approved command goes out once, signed, with all that its executor needs, and the answer is the result verbatim (EX-1, EX-2)', async () => {

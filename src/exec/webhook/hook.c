@@ -367,6 +367,9 @@ merge(struct ctx *cx, const struct wish *w, struct hook *c)
 		c->url = w->url;
 	if (w->mode.ptr)
 		c->mode = w->mode;
+	if (str_eq(w->mode, STR("callback")) && !cx->public_url.len)
+		return refuse(
+			cx, "/mode", "callback needs the setting public-url: it says where callbacks go");
 	if (w->answer.ptr)
 		c->answer = w->answer;
 	if (w->auth_name.ptr)
