@@ -175,7 +175,8 @@ for (const [name, sdk] of Object.entries(sdks)) {
 			this.kept.tokens = undefined;
 		};
 		await assert.rejects(client.listTools(), (error) => error instanceof sdk.refused);
-		assert.equal(application.asked.length, 2);
+		// v1 opens its listening stream behind the caller's back: it may be refused as well, and ask as well
+		assert.ok(application.asked.length >= 2, `asked ${application.asked.length} times`);
 		await client.close();
 	});
 }
