@@ -29,8 +29,12 @@ struct sql {
 	const char *name;	       /* "proposal_get", from the .sql file */
 	const char *sqlite, *postgres; /* the text for each engine */
 	uint16_t index;		       /* its place in sql_all */
-	uint8_t params, columns;       /* columns 0: gives no rows */
-	bool writes;		       /* refused inside db_read */
+	uint16_t params;
+	uint8_t columns; /* 0: gives no rows */
+	uint8_t rows;	 /* that an INSERT of many brings; the parameters are that many times those of one */
+	bool writes;	 /* refused inside db_read */
+	const struct sql *const
+		*many; /* the same for several rows, most first, NULL ends it; or NULL: there is none */
 };
 
 /* All statements of the program, generated. Prepared by db_prepare. */

@@ -36,7 +36,8 @@ struct tx_company {
 	int64_t now_us, began_us; /* the clock, once one has read it; 0: not yet */
 	bool broken;		  /* one of them goes on only by itself (tx_alone) */
 	bool has_learnt;
-	int64_t learnt; /* tx_learn */
+	int64_t learnt;	       /* tx_learn */
+	struct bundle *bundle; /* the engine's: rows that wait to be sent with others */
 };
 
 /* One transaction or read, from tx_run or db_read until it returns. Lives on the caller's stack. */
@@ -143,7 +144,7 @@ struct engine {
 	status (*flush)(struct ctx *cx, struct tx *tx);
 
 	/* tx_try: sets a savepoint (they nest), and undoes everything since the newest one and forgets it.
-	 * undo also brings a transaction back that a failed statement had doomed. */
+	 * undo also brings a transaction back that a failed statement had doomed. tx->nested is where it stood, by then. */
 	status (*savepoint)(struct ctx *cx, struct tx *tx);
 	status (*undo)(struct ctx *cx, struct tx *tx);
 	/* tx_nest: forgets the newest savepoint and keeps what was done since. */

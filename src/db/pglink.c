@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "db/pgerror.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -33,33 +32,6 @@ static const struct {
 	[PG_RELEASE] = { "release", "RELEASE SAVEPOINT attempt" },
 	[PG_NOW] = { "now", "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)" },
 };
-
-#define OID_INT8 20
-static const struct {
-	Oid oid;
-	enum pgkind kind;
-} kinds[] = {
-	{ 16, PGKIND_BOOL },
-	{ 17, PGKIND_BYTES },
-	{ 19, PGKIND_TEXT },
-	{ OID_INT8, PGKIND_INT },
-	{ 21, PGKIND_INT },
-	{ 23, PGKIND_INT },
-	{ 25, PGKIND_TEXT },
-	{ 1042, PGKIND_TEXT },
-	{ 1043, PGKIND_TEXT },
-	{ 2278, PGKIND_VOID },
-};
-
-static enum pgkind
-kind_of(Oid oid)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].oid == oid)
-			return kinds[i].kind;
-	}
-	return PGKIND_NONE;
-}
 
 /* --- hearing --- */
 
@@ -113,63 +85,6 @@ next(struct pglink *l)
 	return l->lost ? NULL : PQgetResult(l->conn);
 }
 
-static bool
-read_number(const char *bytes, int width, int64_t *out)
-{
-	uint64_t u64;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (width) {
-	case 1:
-		*out = bytes[0] != 0;
-		return true;
-	case 2:
-		memcpy(&u16, bytes, sizeof(u16));
-		*out = (int16_t)be16toh(u16);
-		return true;
-	case 4:
-		memcpy(&u32, bytes, sizeof(u32));
-		*out = (int32_t)be32toh(u32);
-		return true;
-	case 8:
-		memcpy(&u64, bytes, sizeof(u64));
-		*out = (int64_t)be64toh(u64);
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool
-read_cell(const PGresult *r, int row, int column, struct db_value *out)
-{
-	const char *bytes = PQgetvalue(r, row, column);
-	int length = PQgetlength(r, row, column);
-	str text = { bytes, (size_t)length };
-
-	*out = NIL;
-	if (PQgetisnull(r, row, column))
-		return true;
-	switch (kind_of(PQftype(r, column))) {
-	case PGKIND_INT:
-	case PGKIND_BOOL:
-		out->type = DB_INT;
-		return read_number(bytes, length, &out->number);
-	case PGKIND_TEXT:
-		*out = TEXT(text);
-		return true;
-	case PGKIND_BYTES:
-		*out = BLOB(text);
-		return true;
-	case PGKIND_VOID:
-		return true;
-	case PGKIND_NONE:
-		break;
-	}
-	return false;
-}
-
 static status
 deliver(struct ctx *cx, const struct sql *s, struct row_sink *sink, const PGresult *r)
 {
@@ -180,7 +95,7 @@ deliver(struct ctx *cx, const struct sql *s, struct row_sink *sink, const PGresu
 		return fail(cx, E_INTERNAL, "%s: %d columns came, not %d", s->name, columns, s->columns);
 	for (int row = 0; row < PQntuples(r); row++) {
 		for (int i = 0; i < columns; i++) {
-			if (!read_cell(r, row, i, &cells[i]))
+			if (!pgvalue_read(r, row, i, &cells[i]))
 				return fail(cx, E_INTERNAL, "%s: column %d has a type we do not use", s->name,
 					i + 1);
 		}
@@ -343,6 +258,40 @@ pglink_queue(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	return OK;
 }
 
+status
+pglink_savepoint(struct ctx *cx, struct pglink *l)
+{
+	if (!l->standing)
+		return pglink_queue(cx, l, PG_SAVEPOINT);
+	l->standing = false;
+	return usable(cx, l);
+}
+
+status
+pglink_keep(struct ctx *cx, struct pglink *l)
+{
+	return pglink_queue(cx, l, PG_RELEASE);
+}
+
+status
+pglink_undo(struct ctx *cx, struct pglink *l, bool inner)
+{
+	TRY(pglink_queue(cx, l, PG_UNDO));
+	l->standing = !inner;
+	return inner ? pglink_keep(cx, l) : OK;
+}
+
+/* Before a statement: it is not to be behind a savepoint that was undone. */
+static status
+step_out(struct ctx *cx, struct pglink *l)
+{
+	TRY(usable(cx, l));
+	if (!l->standing)
+		return OK;
+	l->standing = false;
+	return pglink_keep(cx, l);
+}
+
 void
 pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 {
@@ -350,6 +299,7 @@ pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	struct error kept = cx->error;
 
 	l->asked_count = 0; /* who asked is gone by then */
+	l->standing = false;
 	if (pglink_queue(cx, l, command) == OK && send_sync(cx, l) == OK)
 		l->unread = true;
 	cx->error = kept;
@@ -391,8 +341,7 @@ pglink_ready(struct ctx *cx, struct pglink *l)
 status
 pglink_commit(struct ctx *cx, struct pglink *l)
 {
-	l->warned = false;
-	l->committed = false;
+	l->warned = l->committed = l->standing = false;
 	TRY(pglink_queue(cx, l, PG_COMMIT));
 
 	/* From here on the server may have heard it. */
@@ -424,6 +373,13 @@ send_prepare(struct pglink *l, const struct sql *s)
 	return PQsendPrepare(l->conn, name, s->postgres, 0, NULL) && PQsendDescribePrepared(l->conn, name);
 }
 
+/* Those of one row. */
+static int
+row_params(const struct sql *s)
+{
+	return s->rows > 1 ? s->params / s->rows : s->params;
+}
+
 static status
 keep_shape(struct ctx *cx, struct pglink *l, const struct sql *s, const PGresult *r)
 {
@@ -432,8 +388,8 @@ keep_shape(struct ctx *cx, struct pglink *l, const struct sql *s, const PGresult
 	if (PQnparams(r) != s->params || PQnfields(r) != s->columns)
 		return fail(cx, E_INTERNAL, "%s: has %d parameters and %d columns, not %d and %d", s->name,
 			PQnparams(r), PQnfields(r), s->params, s->columns);
-	for (int i = 0; i < s->params; i++) {
-		enum pgkind kind = kind_of(PQparamtype(r, i));
+	for (int i = 0; i < row_params(s); i++) {
+		enum pgkind kind = pgvalue_kind(PQparamtype(r, i));
 
 		if (kind == PGKIND_NONE)
 			return fail(
@@ -441,7 +397,7 @@ keep_shape(struct ctx *cx, struct pglink *l, const struct sql *s, const PGresult
 		st->param[i] = (uint8_t)kind;
 	}
 	for (int i = 0; i < s->columns; i++) {
-		if (kind_of(PQftype(r, i)) == PGKIND_NONE)
+		if (pgvalue_kind(PQftype(r, i)) == PGKIND_NONE)
 			return fail(cx, E_INTERNAL, "%s: column %d has a type we do not use: cast it",
 				s->name, i + 1);
 	}
@@ -518,51 +474,17 @@ pglink_prepare(struct ctx *cx, struct pglink *l)
 	return OK;
 }
 
-struct binding {
-	const char *values[LIMIT_DB_PARAMS];
-	int lengths[LIMIT_DB_PARAMS], formats[LIMIT_DB_PARAMS];
-	char digits[LIMIT_DB_PARAMS][STR_INT_ROOM + 1]; /* and a NUL */
-};
-
-/*
- * Numbers go as text, which fits every width of integer; text and bytes go as
- * they are (format 1), so that their length is what we say and not a NUL's place.
- */
-static bool
-bind_one(struct binding *b, int i, enum pgkind kind, const struct db_value *v)
-{
-	switch (v->type) {
-	case DB_NULL:
-		b->values[i] = NULL;
-		b->formats[i] = 0;
-		return true;
-	case DB_INT:
-		b->digits[i][STR_INT_ROOM] = 0;
-		b->values[i] = str_of_int(v->number, b->digits[i]).ptr;
-		b->formats[i] = 0;
-		return kind == PGKIND_INT || kind == PGKIND_BOOL;
-	case DB_TEXT:
-	case DB_BLOB:
-		CHECK(v->bytes.len <= INT32_MAX);
-		b->values[i] = v->bytes.len ? v->bytes.ptr : "";
-		b->lengths[i] = (int)v->bytes.len;
-		b->formats[i] = 1;
-		return kind == (v->type == DB_TEXT ? PGKIND_TEXT : PGKIND_BYTES);
-	}
-	return false;
-}
-
 static status
 send(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_value *args)
 {
 	struct pgstatement *st = &l->statements[s->index];
-	struct binding b;
+	struct pgbinding b;
 
-	TRY(usable(cx, l));
+	TRY(step_out(cx, l));
 	if (!st->prepared)
 		TRY(prepare_some(cx, l, &s, 1));
 	for (int i = 0; i < s->params; i++) {
-		if (!bind_one(&b, i, (enum pgkind)st->param[i], &args[i]))
+		if (!pgvalue_bind(&b, i, (enum pgkind)st->param[i % row_params(s)], &args[i]))
 			return fail(
 				cx, E_INTERNAL, "%s: parameter %d is given as another type", s->name, i + 1);
 	}
@@ -604,12 +526,12 @@ pglink_ask(struct ctx *cx, struct pglink *l, const char *text, const int64_t *ar
 {
 	struct sql s = { .name = "database", .postgres = text, .columns = 1 };
 	struct number_sink sink = { { .row = keep_numbers }, out, 1 };
-	Oid types[4] = { OID_INT8, OID_INT8, OID_INT8, OID_INT8 };
+	Oid types[4] = { PG_OID_INT8, PG_OID_INT8, PG_OID_INT8, PG_OID_INT8 };
 	const char *values[4] = { 0 };
 	char digits[4][24];
 
 	CHECK(count <= 4);
-	TRY(usable(cx, l));
+	TRY(step_out(cx, l));
 	for (int i = 0; i < count; i++) {
 		(void)snprintf(digits[i], sizeof(digits[i]), "%" PRId64, args[i]);
 		values[i] = digits[i];
@@ -654,7 +576,7 @@ pglink_script(struct ctx *cx, struct pglink *l, const char *name, const char *te
 {
 	status s;
 
-	TRY(usable(cx, l));
+	TRY(step_out(cx, l));
 	TRY(exchange(cx, l, NULL, NULL));
 	if (!PQexitPipelineMode(l->conn))
 		return lose(cx, l);

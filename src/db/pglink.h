@@ -20,21 +20,17 @@
 #define DB_PGLINK_H
 
 #include "db/engine.h"
-
-#include <libpq-fe.h>
+#include "db/pgvalue.h"
 
 /* Which server process serves a link. The start tells it from a later one with the same number. */
 struct backend {
 	int64_t pid, started_us;
 };
 
-/* What the server makes of a type, as far as we use it. */
-enum pgkind { PGKIND_NONE, PGKIND_INT, PGKIND_BOOL, PGKIND_TEXT, PGKIND_BYTES, PGKIND_VOID };
-
 struct pgstatement {
 	bool prepared;
 	char name[11];			/* the server knows it by */
-	uint8_t param[LIMIT_DB_PARAMS]; /* enum pgkind */
+	uint8_t param[LIMIT_DB_PARAMS]; /* enum pgkind; of one row */
 };
 
 /* Commands of the engine itself, prepared on every link. */
@@ -61,15 +57,16 @@ struct pgquestion {
 struct pglink {
 	PGconn *conn; /* NULL: not connected */
 	struct backend backend;
-	struct db *db;			       /* for the catalog and the figures */
-	unsigned epoch;			       /* the pool's, when this link was opened; 0: never */
-	bool opened;			       /* it was connected before: the next time is a reconnect */
-	bool complete;			       /* every statement of the catalog is prepared */
-	bool unread;			       /* a transaction's end was sent, its answer not read */
-	int queued;			       /* commands that travel with the next statement */
-	bool later;			       /* statements are among them, which may fail */
-	int clock_at;			       /* which of them is the clock, from 1; 0: none */
-	int64_t clock_us;		       /* what it said; 0: nothing yet */
+	struct db *db;	  /* for the catalog and the figures */
+	unsigned epoch;	  /* the pool's, when this link was opened; 0: never */
+	bool opened;	  /* it was connected before: the next time is a reconnect */
+	bool complete;	  /* every statement of the catalog is prepared */
+	bool unread;	  /* a transaction's end was sent, its answer not read */
+	int queued;	  /* commands that travel with the next statement */
+	bool later;	  /* statements are among them, which may fail */
+	bool standing;	  /* a savepoint that was undone, with nothing behind it: as good as a new one */
+	int clock_at;	  /* which of them is the clock, from 1; 0: none */
+	int64_t clock_us; /* what it said; 0: nothing yet */
 	struct pgquestion asked[PG_QUESTIONS]; /* those of them that have an answer, in order */
 	int asked_count;
 	bool lost;	 /* the connection is of no more use */
@@ -101,6 +98,14 @@ status pglink_prepare(struct ctx *cx, struct pglink *l) MUST_USE;
 
 /* Adds a command in front of the next statement. */
 status pglink_queue(struct ctx *cx, struct pglink *l, enum pgcommand command) MUST_USE;
+
+/*
+ * Savepoints, queued. What is undone stands until a statement comes, or serves as the next one. Inside of another one
+ * (inner) it goes at once: to undo would mean the newest.
+ */
+status pglink_savepoint(struct ctx *cx, struct pglink *l) MUST_USE;
+status pglink_undo(struct ctx *cx, struct pglink *l, bool inner) MUST_USE;
+status pglink_keep(struct ctx *cx, struct pglink *l) MUST_USE;
 
 /* Sends a command whose answer nobody waits for: ROLLBACK, or the end of a read. */
 void pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/scoped.h"
+#include "db/bundle.h"
 #include "db/company.h"
 #include "db/pglink.h"
 #include "db/wait.h"
@@ -197,6 +198,7 @@ static bool
 call_one(struct job *job, struct tx_company *company, struct pglink *l)
 {
 	job->tx->company = company;
+	bundle_turn(company->bundle);
 	job->result = tx_call(job->cx, job->tx, l);
 	job->tx->company = NULL;
 	if (job->result == OK)
@@ -205,16 +207,28 @@ call_one(struct job *job, struct tx_company *company, struct pglink *l)
 }
 
 static bool
-perform_all(struct job *const *jobs, size_t count, struct pglink *l)
+call_all(struct job *const *jobs, size_t count, struct pglink *l, struct bundle *bundle)
 {
-	struct tx_company company = { .count = count };
+	struct tx_company company = { .count = count, .bundle = bundle };
 
-	if (begin(jobs[0]->cx, l) != OK)
-		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!call_one(jobs[i], &company, l) || (i > 0 && FAULT_FAILS(batch_between)))
 			return false;
-	return true;
+	return bundle_send(jobs[0]->cx, bundle, l) == OK;
+}
+
+static bool
+perform_all(struct job *const *jobs, size_t count, struct pglink *l)
+{
+	struct bundle bundle;
+	bool performed;
+
+	if (begin(jobs[0]->cx, l) != OK)
+		return false;
+	bundle_init(&bundle);
+	performed = call_all(jobs, count, l, &bundle);
+	bundle_done(&bundle);
+	return performed;
 }
 
 /* Whoever has not failed by itself shares what becomes of COMMIT. False: nothing was changed. */
@@ -406,11 +420,19 @@ settle(struct ctx *cx, struct tx *tx)
 
 /* --- inside a transaction --- */
 
+/* What it does next goes behind its own rows that still wait for company. */
+static status
+rows_first(struct ctx *cx, struct tx *tx)
+{
+	return tx->company ? bundle_mine(cx, tx->company->bundle, tx->connection) : OK;
+}
+
 static status
 execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count,
 	struct row_sink *sink)
 {
 	CHECK(count == s->params);
+	TRY(rows_first(cx, tx));
 	return pglink_execute(cx, tx->connection, s, args, sink);
 }
 
@@ -419,32 +441,36 @@ later(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value 
 	struct row_sink *sink)
 {
 	CHECK(count == s->params);
+	if (tx->company && s->many && !sink && !tx->nested)
+		return bundle_add(cx, tx->company->bundle, tx->connection, s, args);
+	TRY(rows_first(cx, tx));
 	return pglink_later(cx, tx->connection, s, args, sink);
 }
 
 static status
 flush(struct ctx *cx, struct tx *tx)
 {
+	TRY(rows_first(cx, tx));
 	return pglink_flush(cx, tx->connection);
 }
 
 static status
 savepoint(struct ctx *cx, struct tx *tx)
 {
-	return pglink_queue(cx, tx->connection, PG_SAVEPOINT);
+	TRY(rows_first(cx, tx));
+	return pglink_savepoint(cx, tx->connection);
 }
 
 static status
 undo(struct ctx *cx, struct tx *tx)
 {
-	TRY(pglink_queue(cx, tx->connection, PG_UNDO));
-	return pglink_queue(cx, tx->connection, PG_RELEASE);
+	return pglink_undo(cx, tx->connection, tx->nested);
 }
 
 static status
 keep(struct ctx *cx, struct tx *tx)
 {
-	return pglink_queue(cx, tx->connection, PG_RELEASE);
+	return pglink_keep(cx, tx->connection);
 }
 
 static status

@@ -76,18 +76,26 @@ bring_in(struct http_pool *p)
 	p->present++;
 }
 
-/* Calls one idle worker, unless one is on its way; that one calls the next if there is still work for it. */
+/*
+ * Is there work for one more? An idle worker is to be called, unless one is on its way; that one calls the next if there is still
+ * work for it. True: by the caller, when it has given the lock back, which who is called needs at once.
+ */
+static bool
+wants_one(struct http_pool *p)
+{
+	if (!p->waiting.first)
+		return false;
+	if (p->idle > 0 && !p->waking)
+		return p->waking = true;
+	if (p->idle == 0 && p->present < p->o.workers && !p->ending)
+		bring_in(p);
+	return false;
+}
+
 static void
 call_one(struct http_pool *p)
 {
-	if (!p->waiting.first)
-		return;
-	if (p->idle > 0 && !p->waking) {
-		p->waking = true;
-		CHECK(pthread_cond_signal(&p->more) == 0);
-	} else if (p->idle == 0 && p->present < p->o.workers && !p->ending) {
-		bring_in(p);
-	}
+	CHECK(pthread_cond_signal(&p->more) == 0);
 }
 
 /* Who came back to a place that is taken waits until one is lent again. */
@@ -128,10 +136,11 @@ next_job(struct http_pool *p)
 static void
 run(struct http_pool *p, struct http_job *j)
 {
-	bool first;
+	bool first, calls = wants_one(p);
 
-	call_one(p);
 	CHECK(pthread_mutex_unlock(&p->lock) == 0);
+	if (calls)
+		call_one(p);
 	p->o.run(j);
 	CHECK(pthread_mutex_lock(&p->lock) == 0);
 	first = !p->done.first;
@@ -176,14 +185,19 @@ http_pool_new(const struct http_pool_options *o)
 bool
 http_pool_submit(struct http_pool *p, struct http_job *j)
 {
-	scoped_lock held = lock(&p->lock);
+	bool taken, calls = false;
 
-	if (p->count >= p->o.max_waiting)
-		return false;
-	push(&p->waiting, j);
-	p->count++;
-	call_one(p);
-	return true;
+	CHECK(pthread_mutex_lock(&p->lock) == 0);
+	taken = p->count < p->o.max_waiting;
+	if (taken) {
+		push(&p->waiting, j);
+		p->count++;
+		calls = wants_one(p);
+	}
+	CHECK(pthread_mutex_unlock(&p->lock) == 0);
+	if (calls)
+		call_one(p);
+	return taken;
 }
 
 struct http_job *
@@ -212,7 +226,8 @@ http_pool_lend(struct http_pool *p)
 		return false;
 	p->lent++;
 	p->present--;
-	call_one(p);
+	if (wants_one(p))
+		call_one(p);
 	return true;
 }
 

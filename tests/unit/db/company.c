@@ -11,11 +11,43 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#define STATEMENTS(X) X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")
+#define STATEMENTS(X)                                                                                        \
+	X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")                     \
+	X(commands, 0, 1, false, "SELECT count(DISTINCT CAST(cmin AS text)) FROM item")                      \
+	X(item_add_x4, 8, 0, true,                                                                           \
+		"INSERT INTO item (id, note) VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8)")                 \
+	X(item_add_x2, 4, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2), ($3, $4)")                  \
+	X(other_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                              \
+	X(third_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                              \
+	X(fourth_add, 2, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2)")                             \
+	X(tag_add, 4, 0, true, "INSERT INTO tag (item, word, bytes, number) VALUES ($1, $2, $3, $4)")        \
+	X(tag_add_x2, 8, 0, true,                                                                            \
+		"INSERT INTO tag (item, word, bytes, number) VALUES ($1, $2, $3, $4), ($5, $6, $7, $8)")     \
+	X(tag_sum, 0, 1, false,                                                                              \
+		"SELECT count(*) FROM tag WHERE word = 'tag ' || item AND (item % 2 = 1) = (bytes IS NULL)"  \
+		" AND (item % 2 = 1 OR bytes = '\\x00ff00') AND number = -item")
 
-static const char schema[] = "CREATE TABLE item (id bigint PRIMARY KEY, note text NOT NULL);";
+static const char schema[] =
+	"CREATE TABLE item (id bigint PRIMARY KEY, note text NOT NULL);"
+	"CREATE TABLE tag (item bigint NOT NULL REFERENCES item (id), word text NOT NULL,"
+	" bytes bytea, number integer NOT NULL);";
 
 #include "pgworld.h"
+
+/* As sqlgen makes it of `-- many`, but for four and two. */
+static void
+make_many(void)
+{
+	static const struct sql *const items_[] = { &item_add_x4, &item_add_x2, NULL },
+				       *const none[] = { NULL }, *const tags[] = { &tag_add_x2, NULL };
+
+	item_add.many = items_;
+	item_add_x4.rows = 4;
+	item_add_x2.rows = tag_add_x2.rows = 2;
+	tag_add.many = tags;
+	other_add.many = third_add.many = fourth_add.many = none;
+	make_catalog();
+}
 
 #define NAME STR("us")
 
@@ -119,6 +151,104 @@ try_to_add(struct ctx *cx, void *arg)
 	tx_after_commit(cx, note_hook, g);
 	TRY(tx_try_later(cx, add_quickly, &(struct guest){ .id = g->id }));
 	return db_later(cx, &item_add, INT(g->id + 1000), TEXT(STR("note")));
+}
+
+/* --- what is sent in one statement --- */
+
+static status
+add_tag(struct ctx *cx, int64_t id)
+{
+	char word[16], bytes[] = { 0, (char)0xff, 0 };
+	int len = snprintf(word, sizeof(word), "tag %d", (int)id);
+
+	TRY(db_later(cx, &tag_add, INT(id), TEXT(((str){ word, (size_t)len })),
+		id % 2 ? NIL : BLOB(((str){ bytes, sizeof(bytes) })), INT(-id)));
+	memset(word, 'x', sizeof(word)); /* what was handed over is ours no more */
+	memset(bytes, 'x', sizeof(bytes));
+	return OK;
+}
+
+static status
+add_item_and_tag(struct ctx *cx, void *arg)
+{
+	TRY(add_quickly(cx, arg));
+	return add_tag(cx, ((struct guest *)arg)->id);
+}
+
+/* The item of it is there since before. */
+static status
+add_only_tag(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	g->runs++;
+	tx_after_commit(cx, note_hook, g);
+	return add_tag(cx, g->id);
+}
+
+static status
+add_and_look(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+	struct number n;
+
+	TRY(add_quickly(cx, arg));
+	TRY(db_one(cx, &item_find, number_row, &n, INT(g->id)));
+	g->learnt = n.n;
+	return OK;
+}
+
+/* Then what is undone is not taken for what stood before it. */
+static status
+add_and_try(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	TRY(add_quickly(cx, arg));
+	TRY(tx_try_later(cx, add_quickly, &(struct guest){ .id = g->id + 100 }));
+	TRY(tx_try(cx, add_quickly, &(struct guest){ .id = g->id + 100 }));
+	return db_later(cx, &item_add, INT(g->id + 200), TEXT(STR("note")));
+}
+
+static status
+add_and_wait(struct ctx *cx, void *arg)
+{
+	TRY(add_quickly(cx, arg));
+	return db_wait(cx);
+}
+
+#define MORE 40 /* than wait at once */
+
+static status
+add_more(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	g->runs++;
+	for (int64_t i = 0; i < MORE; i++)
+		TRY(db_later(cx, &item_add, INT(g->id * 1000 + i), TEXT(STR("note"))));
+	return OK;
+}
+
+/* More statements than there are lists; each once more, so that each comes after one that is sent behind it. */
+static status
+add_by_all_means(struct ctx *cx, void *arg)
+{
+	const struct sql *const means[] = { &item_add, &tag_add, &other_add, &third_add, &fourth_add };
+	struct guest *g = arg;
+
+	g->runs++;
+	for (int64_t round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
+			int64_t id = g->id * 100 + round * 10 + (int64_t)i;
+
+			if (means[i] == &tag_add)
+				TRY(add_tag(cx, id - 1));
+			else
+				TRY(db_later(cx, means[i], INT(id), TEXT(STR("note"))));
+		}
+	}
+	return OK;
 }
 
 /* --- the host --- */
@@ -277,6 +407,19 @@ who_is_alone_waits_for_nobody_and_learns_from_nobody(void **state)
 	arena_done(&second.u.arena);
 }
 
+/* A connection that is used for the first time is made, and statements are prepared. */
+static void
+use_both_connections(struct world *w)
+{
+	struct guest other = { .w = w, .fn = refuse_at_once };
+	struct host h;
+
+	stand(&h, w, true);
+	visit(&other);
+	arena_done(&other.u.arena);
+	go(&h);
+}
+
 static void
 company_costs_no_round_trip_of_its_own(void **state)
 {
@@ -284,7 +427,8 @@ company_costs_no_round_trip_of_its_own(void **state)
 	struct guest guests[GUESTS] = FOUR(try_to_add);
 	int64_t before;
 
-	meet(w, guests, NULL); /* the first time statements may have to be prepared */
+	use_both_connections(w);
+	meet(w, guests, NULL);
 	for (size_t i = 0; i < GUESTS; i++)
 		guests[i] = (struct guest){ .name = NAME, .fn = try_to_add, .id = 11 + (int64_t)i };
 	before = stats(w).round_trips;
@@ -413,6 +557,139 @@ who_has_no_more_time_leaves_the_queue_and_nothing_was_done(void **state)
 	arena_done(&late.u.arena);
 	go(&h);
 	assert_int_equal(items(w), 0);
+}
+
+/* --- rows --- */
+
+static status
+ask_number(struct ctx *cx, void *arg)
+{
+	struct find *f = arg;
+	struct number n;
+
+	TRY(db_one(cx, f->id ? &tag_sum : &commands, number_row, &n));
+	f->found = n.n;
+	return OK;
+}
+
+/* In how many statements the items came. */
+static int64_t
+statements(struct world *w)
+{
+	struct find f = { 0 };
+
+	assert_status(db_read(&w->u.cx, ask_number, &f), OK);
+	return f.found;
+}
+
+/* How many tags are as they were given. */
+static int64_t
+good_tags(struct world *w)
+{
+	struct find f = { .id = 1 };
+
+	assert_status(db_read(&w->u.cx, ask_number, &f), OK);
+	return f.found;
+}
+
+/* They were in one company, and it was not broken up. */
+static void
+assert_together(const struct guest guests[GUESTS])
+{
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_int_equal(guests[i].runs, 1);
+	}
+}
+
+static void
+rows_of_one_statement_come_in_one(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_quickly), three[GUESTS] = FOUR(add_quickly);
+
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(items(w), GUESTS);
+	assert_int_equal(statements(w), 1);
+	for (size_t i = 0; i < GUESTS; i++)
+		three[i].id += 10;
+	three[1].fn = refuse_at_once;
+	meet(w, three, NULL);
+	assert_int_equal(items(w), GUESTS + 3);
+	assert_int_equal(statements(w), 2); /* two and one; a transaction numbers its commands from 0 */
+}
+
+static void
+each_row_is_as_it_was_given(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_item_and_tag);
+
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(statements(w), 1);
+	assert_int_equal(good_tags(w), GUESTS);
+}
+
+static void
+nobodys_rows_change_their_order(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_item_and_tag), one = { .w = w, .fn = add_quickly, .id = 1 };
+
+	visit(&one);
+	arena_done(&one.u.arena);
+	assert_status(one.result, OK);
+	guests[0].fn = add_only_tag; /* so tags would be first, and an item must be there before its tag */
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(good_tags(w), GUESTS);
+}
+
+static void
+who_looks_sees_its_own_rows(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_and_look);
+
+	guests[1].fn = guests[2].fn = add_and_wait;
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(guests[0].learnt, 1);
+	assert_int_equal(guests[3].learnt, 1);
+	assert_int_equal(items(w), GUESTS);
+}
+
+static void
+what_is_undone_takes_no_row_with_it(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_and_try);
+
+	guests[3].fn = try_to_add;
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(items(w), 2 * GUESTS - 1);
+	assert_true(is_there(w, 1) && is_there(w, 201) && !is_there(w, 101));
+	assert_true(!is_there(w, 4) && is_there(w, 1004));
+}
+
+static void
+however_many_rows_and_statements_all_of_them_come(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_more), others[GUESTS] = FOUR(add_by_all_means);
+
+	meet(w, guests, NULL);
+	assert_together(guests);
+	assert_int_equal(items(w), GUESTS * MORE);
+	for (size_t i = 0; i < GUESTS; i++)
+		others[i].id += 1000;
+	meet(w, others, NULL);
+	assert_together(others);
+	assert_int_equal(items(w), GUESTS * (MORE + 8));
+	assert_int_equal(good_tags(w), GUESTS * 2);
 }
 
 /* --- what goes wrong --- */
@@ -560,13 +837,19 @@ main(void)
 		ON_SERVER(who_goes_on_only_by_itself_breaks_up_the_company),
 		ON_SERVER(others_of_another_name_are_not_of_the_company),
 		ON_SERVER(who_has_no_more_time_leaves_the_queue_and_nothing_was_done),
+		ON_SERVER(rows_of_one_statement_come_in_one),
+		ON_SERVER(each_row_is_as_it_was_given),
+		ON_SERVER(nobodys_rows_change_their_order),
+		ON_SERVER(who_looks_sees_its_own_rows),
+		ON_SERVER(what_is_undone_takes_no_row_with_it),
+		ON_SERVER(however_many_rows_and_statements_all_of_them_come),
 		ON_SERVER(a_commit_without_an_answer_is_unknown_to_all_of_them),
 		ON_SERVER(a_connection_lost_before_commit_is_made_again_for_each),
 		ON_SERVER(every_fault_point_leaves_each_done_or_not),
 		ON_SERVER(a_crowd_has_each_its_own_answer),
 	};
 
-	make_catalog();
+	make_many();
 	server = getenv("COUNTERSIGN_TEST_POSTGRES");
 	if (!server || !server[0]) {
 		print_message("skipped: COUNTERSIGN_TEST_POSTGRES does not name a server\n");
