@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/scoped.h"
-#include "db/bundle.h"
-#include "db/company.h"
-#include "db/pglink.h"
+#include "db/pg/bundle.h"
+#include "db/pg/company.h"
+#include "db/pg/link.h"
 #include "db/wait.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "base/random.h"
 #include "db/engine.h"
-#include "db/pglink.h"
+#include "db/pg/link.h"
 
 #include <inttypes.h>
 #include <libpq-fe.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/pglink.h"
+#include "db/pg/link.h"
 
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "db/pgerror.h"
+#include "db/pg/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

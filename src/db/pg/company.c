@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/company.h"
+#include "db/pg/company.h"
 
 #include "base/check.h"
 #include "base/scoped.h"

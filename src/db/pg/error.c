@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/pgerror.h"
+#include "db/pg/error.h"
 
 /* By prefix of the SQLSTATE, the first that fits. What is not listed is our mistake. */
 static const struct {

@@ -2,8 +2,8 @@
 /*
  * pgvalue: how values go to PostgreSQL and come from it.
  */
-#ifndef DB_PGVALUE_H
-#define DB_PGVALUE_H
+#ifndef DB_PG_VALUE_H
+#define DB_PG_VALUE_H
 
 #include "base/limits.h"
 #include "db/db.h"

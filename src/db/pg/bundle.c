@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/bundle.h"
+#include "db/pg/bundle.h"
 
 void
 bundle_init(struct bundle *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "db/pgvalue.h"
+#include "db/pg/value.h"
 
 #include "base/check.h"
 

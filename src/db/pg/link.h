@@ -16,11 +16,11 @@
  *
  * No message made here holds the connection string or values of a row.
  */
-#ifndef DB_PGLINK_H
-#define DB_PGLINK_H
+#ifndef DB_PG_LINK_H
+#define DB_PG_LINK_H
 
 #include "db/engine.h"
-#include "db/pgvalue.h"
+#include "db/pg/value.h"
 
 /* Which server process serves a link. The start tells it from a later one with the same number. */
 struct backend {

@@ -11,8 +11,8 @@
  * does not wait. Whoever is gathered had come before the transaction began: what that finds out for all of them is
  * as new as what each would have found out.
  */
-#ifndef DB_COMPANY_H
-#define DB_COMPANY_H
+#ifndef DB_PG_COMPANY_H
+#define DB_PG_COMPANY_H
 
 #include "db/jobs.h"
 

@@ -8,10 +8,10 @@
  * wait (bundle_mine). Those of the others, which came before it in the same transaction, it may find or not: that
  * is how it is among transactions that run at once.
  */
-#ifndef DB_BUNDLE_H
-#define DB_BUNDLE_H
+#ifndef DB_PG_BUNDLE_H
+#define DB_PG_BUNDLE_H
 
-#include "db/pglink.h"
+#include "db/pg/link.h"
 
 #define BUNDLE_LISTS 4u
 #define BUNDLE_ROWS  (2 * LIMIT_TX_COMPANY)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pgerror: what a PostgreSQL error means to us, by its SQLSTATE. */
-#ifndef DB_PGERROR_H
-#define DB_PGERROR_H
+#ifndef DB_PG_ERROR_H
+#define DB_PG_ERROR_H
 
 #include "base/ctx.h"
 
