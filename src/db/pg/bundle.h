@@ -14,7 +14,7 @@
 #include "db/pg/link.h"
 
 #define BUNDLE_LISTS 4u
-#define BUNDLE_ROWS  (2 * LIMIT_TX_COMPANY)
+#define BUNDLE_ROWS  32u /* that wait for one statement */
 
 struct bundle {
 	struct arena arena; /* the values of the rows */
