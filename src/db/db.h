@@ -33,8 +33,9 @@ struct sql {
 	uint8_t columns; /* 0: gives no rows */
 	uint8_t rows;	 /* that an INSERT of many brings; the parameters are that many times those of one */
 	bool writes;	 /* refused inside db_read */
-	const struct sql *const
-		*many; /* the same for several rows, most first, NULL ends it; or NULL: there is none */
+
+	/* The same for several rows, most first, NULL ends it. NULL: there is none. */
+	const struct sql *const *many;
 };
 
 /* All statements of the program, generated. Prepared by db_prepare. */

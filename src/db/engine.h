@@ -144,7 +144,8 @@ struct engine {
 	status (*flush)(struct ctx *cx, struct tx *tx);
 
 	/* tx_try: sets a savepoint (they nest), and undoes everything since the newest one and forgets it.
-	 * undo also brings a transaction back that a failed statement had doomed. tx->nested is where it stood, by then. */
+	 * undo also brings a transaction back that a failed statement had doomed. By then tx->nested says
+	 * whether that one stands inside of another. */
 	status (*savepoint)(struct ctx *cx, struct tx *tx);
 	status (*undo)(struct ctx *cx, struct tx *tx);
 	/* tx_nest: forgets the newest savepoint and keeps what was done since. */

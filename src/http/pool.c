@@ -85,8 +85,10 @@ wants_one(struct http_pool *p)
 {
 	if (!p->waiting.first)
 		return false;
-	if (p->idle > 0 && !p->waking)
-		return p->waking = true;
+	if (p->idle > 0 && !p->waking) {
+		p->waking = true;
+		return true;
+	}
 	if (p->idle == 0 && p->present < p->o.workers && !p->ending)
 		bring_in(p);
 	return false;
