@@ -2,7 +2,7 @@
 """Proposals/s over REST on PostgreSQL vs pgbench -M prepared doing one INSERT, same clients.
 
 bench/run propose [ROUNDS] [SECONDS]: 8 and 32 connections that are kept, one agent each. A proposal is gate,
-budget, dry-run, policy, card, row, call and audit entry, durable. Both run right after each other, every
+budget, dry-run, policy, card, row, call and audit entry, durable. The server has been at work before (plane.age). Both run right after each other, every
 other round in reverse; ratios are taken in each round, and the lesser median counts. The goals: a quarter of pgbench's rate, and at
 most 6 round trips to the database (one proposal alone, the least of several: sealing runs meanwhile and counts too).
 `together` is transactions in a COMMIT.
@@ -70,6 +70,7 @@ def report(clients, got):
 def main():
     rounds, seconds = (int(a) for a in (sys.argv[1:] + ['5', '5'][len(sys.argv) - 1:])[:2])
     with plane.postgres() as url, plane.directory() as where:
+        plane.age(url)
         script = where / 'insert.sql'
         script.write_text(INSERT)
         subprocess.run(['psql', '-X', '-q', '-d', url, '-c', TABLE], check=True)

@@ -33,6 +33,13 @@ def postgres():
         subprocess.run([pg, 'stop', url], check=True)
 
 
+def age(url):
+    """A server that has been at work has old segments of its log to use again. A new one makes each of them first, 16 MB of zeros and a
+    sync, while everybody waits; which is not what is measured, and who writes more waits more often."""
+    past = "CREATE TABLE past AS SELECT repeat('x', 1000) AS text FROM generate_series(1, 900000)"
+    subprocess.run(['psql', '-X', '-q', '-d', url, '-c', past, '-c', 'DROP TABLE past', '-c', 'CHECKPOINT'], check=True)
+
+
 @contextlib.contextmanager
 def directory():
     where = pathlib.Path(tempfile.mkdtemp(prefix='plane-', dir=BUILD))  # the real disk, not a tmpfs

@@ -113,7 +113,8 @@ write_db(const struct app *app, struct buf *b)
 	one(b, "countersign_db_reconnects_total", "counter", "Connections made again.", s.reconnects);
 	one(b, "countersign_db_round_trips_total", "counter",
 		"Times that the server was waited for (PostgreSQL).", s.round_trips);
-	one(b, "countersign_db_queue", "gauge", "Transactions waiting for their turn.", s.queue_now);
+	one(b, "countersign_db_queue", "gauge",
+		"Transactions waiting for their turn, or for who commits them together.", s.queue_now);
 }
 
 void

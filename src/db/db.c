@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fiber/fiber.h"
+#include "base/scoped.h"
 #include "db/engine.h"
 
 #include <stdlib.h>
@@ -22,6 +23,13 @@ program_catalog(void)
 	};
 }
 
+static void
+free_db(struct db *db)
+{
+	CHECK(pthread_mutex_destroy(&db->clock.mutex) == 0);
+	free(db);
+}
+
 status
 db_open(struct ctx *cx, const struct db_options *options, struct db **out_db)
 {
@@ -34,9 +42,10 @@ db_open(struct ctx *cx, const struct db_options *options, struct db **out_db)
 	db->catalog = options->catalog ? *options->catalog : program_catalog();
 	for (size_t i = 0; i < db->catalog.sql_count; i++)
 		CHECK(db->catalog.sql[i]->index == i);
+	CHECK(pthread_mutex_init(&db->clock.mutex, NULL) == 0);
 	s = db->engine->open(cx, db, options);
 	if (s != OK) {
-		free(db);
+		free_db(db);
 		return s;
 	}
 	*out_db = db;
@@ -49,7 +58,7 @@ db_close(struct db *db)
 	if (!db)
 		return;
 	db->engine->close(db);
-	free(db);
+	free_db(db);
 }
 
 const char *
@@ -129,6 +138,16 @@ forget_now(struct tx *tx)
 	tx->now_us = 0;
 	tx->began_us = clock_mono_us();
 	tx->now_sent = false;
+}
+
+static void
+note_clock(struct db_clock *c, int64_t now_us, int64_t began_us)
+{
+	scoped_lock held = lock(&c->mutex);
+
+	c->now_us = now_us;
+	c->began_us = began_us;
+	c->heard_us = clock_mono_us();
 }
 
 static void
@@ -435,8 +454,39 @@ void
 tx_now_is(struct ctx *cx, int64_t now_us)
 {
 	CHECK(cx->tx != NULL);
-	if (!cx->tx->now_us)
-		keep_now(cx->tx, now_us);
+	if (cx->tx->now_us)
+		return;
+	note_clock(&cx->tx->db->clock, now_us, cx->tx->began_us);
+	keep_now(cx->tx, now_us);
+}
+
+/* False: it was not read, or too long ago. */
+static bool
+guess(struct db_clock *c, int64_t *out_now_us, int64_t *out_began_us)
+{
+	scoped_lock held = lock(&c->mutex);
+	int64_t passed_us = clock_mono_us() - c->heard_us;
+
+	if (!c->now_us || passed_us >= LIMIT_TX_GUESS_US)
+		return false;
+	*out_now_us = c->now_us + passed_us;
+	*out_began_us = c->began_us + passed_us;
+	return true;
+}
+
+bool
+tx_now_guess(struct ctx *cx, int64_t *out_us)
+{
+	struct tx *tx = cx->tx;
+	int64_t now_us;
+
+	CHECK(tx != NULL);
+	if (!tx->together.len || tx->now_us || !tx->db->engine->now_later ||
+		!guess(&tx->db->clock, &now_us, &tx->began_us))
+		return false;
+	keep_now(tx, now_us);
+	*out_us = now_us;
+	return true;
 }
 
 status
@@ -450,6 +500,7 @@ tx_now_us(struct ctx *cx, int64_t *out_us)
 		int64_t now_us;
 
 		TRY(doom(tx, tx->db->engine->now(cx, tx, &now_us)));
+		note_clock(&tx->db->clock, now_us, tx->began_us);
 		keep_now(tx, now_us);
 	}
 	*out_us = tx->now_us;

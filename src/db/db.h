@@ -191,6 +191,13 @@ void tx_waited(struct ctx *cx);
  */
 status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
 
+/*
+ * Inside tx_run_together: the time without asking for it, from the clock as it was last read and what has passed since. True: it is what
+ * tx_now_us gives from now on, and the caller sends a statement along that fails with a serialization failure where the database's
+ * clock is not at most LIMIT_TX_GUESS_US ahead of it; then the transaction is run again, by itself and without guessing.
+ */
+bool tx_now_guess(struct ctx *cx, int64_t *out_us);
+
 /* Inside tx_run: a moment of clock_mono_us before the one that tx_now_us gives. */
 int64_t tx_began_us(const struct ctx *cx);
 

@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "db/db.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 struct tx_hook {
@@ -167,10 +168,18 @@ struct engine {
 extern const struct engine engine_sqlite;
 extern const struct engine engine_postgres;
 
+/* The database's clock as it was last read. */
+struct db_clock {
+	pthread_mutex_t mutex;
+	int64_t now_us;		    /* 0: never */
+	int64_t began_us, heard_us; /* clock_mono_us before it was asked, and when the answer came */
+};
+
 struct db {
 	const struct engine *engine;
 	void *self; /* the engine's own */
 	struct db_catalog catalog;
+	struct db_clock clock;
 	struct db_counters {
 		/* counted by db.c */
 		_Atomic int64_t transactions, reruns, unknown;

@@ -203,7 +203,8 @@ call_one(struct job *job, struct tx_company *company, struct pglink *l)
 	job->tx->company = NULL;
 	if (job->result == OK)
 		return !FAULT_FAILS(tx_after_function);
-	return !company->broken && !job->tx->wrote && job->tx->doomed == OK && !pglink_failed(l);
+	return !company->broken && !job->tx->wrote && job->tx->doomed == OK && !l->contention &&
+	       !pglink_failed(l);
 }
 
 static bool
@@ -229,6 +230,16 @@ perform_all(struct job *const *jobs, size_t count, struct pglink *l)
 	performed = call_all(jobs, count, l, &bundle);
 	bundle_done(&bundle);
 	return performed;
+}
+
+/* Has anybody anything to commit? */
+static bool
+has_work(struct job *const *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->result == OK)
+			return true;
+	return false;
 }
 
 /* Whoever has not failed by itself shares what becomes of COMMIT. False: nothing was changed. */
@@ -260,20 +271,10 @@ lead_all(struct postgres *p, struct job *const *jobs, size_t count, struct pglin
 	bool performed = perform_all(jobs, count, l);
 
 	company_pass(&p->company);
-	if (performed)
+	if (performed && has_work(jobs, count))
 		return commit_all(jobs, count, l);
 	pglink_end(jobs[0]->cx, l, PG_ROLLBACK);
-	return false;
-}
-
-static bool
-lead_nobody(struct postgres *p, struct job *me, struct pglink *l)
-{
-	status s = perform(me->cx, me->tx, l);
-
-	company_pass(&p->company);
-	me->result = finish(me->cx, me->tx, l, s);
-	return true;
+	return performed;
 }
 
 static void
@@ -285,7 +286,7 @@ lead(struct postgres *p, struct job *me)
 	bool done = false;
 
 	if (l) {
-		done = count > 1 ? lead_all(p, jobs, count, l) : lead_nobody(p, me, l);
+		done = lead_all(p, jobs, count, l);
 		release(p, l);
 	} else { /* each finds out for itself */
 		company_pass(&p->company);
@@ -311,6 +312,7 @@ transact_together(struct ctx *cx, struct tx *tx)
 		return fail(cx, E_BUSY, "the database was busy for too long; nothing was changed");
 	if (job.word == JOB_ANSWERED)
 		return job.result;
+	tx->together = (str){ 0 };
 	atomic_fetch_add(&tx->db->counters.reruns, 1);
 	return transact_alone(cx, tx);
 }

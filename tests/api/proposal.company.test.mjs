@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proposals that come at once are committed together (docs/decisions/0025): each has its own answer all the same. On PostgreSQL
-// a session of ours holds the lock on rights, so that the first proposal waits for it and the others for the first. SQLite has
-// one writer, and every transaction has company.
+// a session of ours holds the lock on rights, so that the first proposal waits for it, and the others with the first ones or for them.
+// SQLite has one writer, and every transaction has company.
 // Operations: proposal_create, tool_call.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
 import { Session } from './lib/psql.mjs';
+import { Receiver } from './lib/receiver.mjs';
 import { onPostgres, until } from './lib/server.mjs';
 
 let w, agents;
@@ -51,8 +52,8 @@ test('PA-1 AU-1 proposals that come at once are one COMMIT, and each has its ans
 		await greet(agents);
 		const before = await commits();
 		answers = await atOnce(agents.map((a, i) => proposing(a, `Together ${i}`)));
-		const after = await commits(); // the first is by itself; sealing goes on meanwhile
-		return !onPostgres || after.batches - before.batches <= after.transactions - before.transactions - (agents.length - 2);
+		const after = await commits(); // 1, 1, 2, 4 and the rest, as they come; sealing goes on meanwhile
+		return !onPostgres || after.batches - before.batches <= after.transactions - before.transactions - (agents.length - 5);
 	}, 'all to be known and to have calls, so that they are committed together');
 	const ids = new Set(answers.map(({ json }) => json.proposalId));
 	assert.equal(ids.size, agents.length);
@@ -93,5 +94,20 @@ test('PA-1 TL-5 a call of a tool that changes something has company, too', async
 	for (const [i, { status, json }] of (await atOnce(some.map((a, i) => calling(a, `Called ${i}`)))).entries()) {
 		assert.equal(status, 200);
 		assert.deepEqual([json.status, json.proposal.payload.title], ['awaiting_operator', `Called ${i}`]);
+	}
+});
+
+test('TL-10 EX-5 who wants to be told is told of each of them, and of its call', async () => {
+	const listener = await Receiver.start();
+	const some = agents.filter((_, i) => !onPostgres || ![0, 5].includes(i));
+	try {
+		await ok(w.admin.post('/api/v1/connections', { name: 'told', url: listener.url, allow: ['127.0.0.0/8'], mode: 'events', events: ['proposal.*', 'tool.called'] }));
+		await greet(some);
+		const made = await atOnce(some.map((a, i) => proposing(a, `Told ${i}`)));
+		const heard = () => new Set(listener.requests.map(({ json }) => `${json.type} ${json.subject}`));
+		const wanted = made.flatMap(({ json }) => [`proposal.pending ${json.proposalId}`, `tool.called ${json.toolCallId}`]);
+		await until(() => wanted.every((one) => heard().has(one)), 'everything to be told');
+	} finally {
+		await listener.stop();
 	}
 });

@@ -326,14 +326,13 @@ check_audience(struct ctx *cx, const struct credential *c, str audience)
 }
 
 static status
-by_token(struct ctx *cx, const struct credential *c, const struct caller *known, struct caller *out)
+by_token(struct ctx *cx, const struct credential *c, const struct caller *known, bool current,
+	struct caller *out)
 {
-	bool current = false;
-
-	if (known)
-		TRY(is_current(cx, known, &current));
-	else if (!secret_valid(c->bearer))
+	if (!known && !secret_valid(c->bearer))
 		return stranger(cx);
+	if (known && !current)
+		TRY(is_current(cx, known, &current));
 	if (current) {
 		*out = *known;
 		TRY(check_use(cx, c->peer, out));
@@ -490,18 +489,35 @@ caller_present(struct ctx *cx, const struct credential *c)
 	return c && (c->bearer.len || c->session.len) ? OK : stranger(cx);
 }
 
+/* Shared. *out_current: who is known is who it is, or the transaction fails and runs again: that is not waited for
+ * (docs/decisions/0027). */
+static status
+lock_known(struct ctx *cx, const struct caller *known, bool *out_current)
+{
+	int64_t now_us;
+
+	TRY(db_later(cx, SQL_CALLER_LOCK, TEXT(known->org_id)));
+	if (!tx_now_guess(cx, &now_us))
+		return OK;
+	*out_current = true;
+	return db_later(cx, SQL_CALLER_UNMOVED, TEXT(known->org_id), INT(known->epoch), INT(now_us),
+		INT(LIMIT_TX_GUESS_US));
+}
+
 /* A statement of its own, before the one that reads: what is read must be as it is after the wait. In company, one has
  * locked and read for all (tx_learn). */
 static status
-lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known)
+lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known,
+	bool *out_current)
 {
 	int64_t epoch;
 
 	if (PLANTED(rights_unlocked) || (known && !exclusive && tx_learnt(cx, known->org_id, &epoch)))
 		return OK;
+	if (known && !exclusive)
+		return lock_known(cx, known, out_current);
 	if (known)
-		return db_later(
-			cx, exclusive ? SQL_CALLER_LOCK_RIGHTS : SQL_CALLER_LOCK, TEXT(known->org_id));
+		return db_later(cx, SQL_CALLER_LOCK_RIGHTS, TEXT(known->org_id));
 	if (c->bearer.len)
 		return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_TOKEN : SQL_CALLER_LOCK_BY_TOKEN,
 			TEXT(secret_hash(cx->arena, c->bearer)));
@@ -513,14 +529,15 @@ status
 caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, struct caller *out)
 {
 	struct caller room, *known = NULL;
+	bool current = false;
 	status s;
 
 	TRY(caller_present(cx, c));
 	if (c->bearer.len && cx->known && known_find(cx->known, cx->arena, c, &room))
 		known = &room;
 	if (how != CALLER_UNLOCKED)
-		TRY(lock(cx, c, how == CALLER_CHANGES, known));
-	s = c->bearer.len ? by_token(cx, c, known, out) : by_session(cx, c, out);
+		TRY(lock(cx, c, how == CALLER_CHANGES, known, &current));
+	s = c->bearer.len ? by_token(cx, c, known, current, out) : by_session(cx, c, out);
 	if (s == E_UNAUTHENTICATED && cx->recall)
 		recall_drop(cx->recall, c);
 	if (s == OK && how != CALLER_UNLOCKED && out->epoch)

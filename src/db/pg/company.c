@@ -82,6 +82,7 @@ company_gather(struct company *c, struct job *leader, struct job *out[LIMIT_TX_C
 		out[count++] = job;
 	}
 	c->under_way += count;
+	atomic_fetch_add(c->waiting.figure, (int64_t)count - 1); /* they wait for the leader now */
 	return count;
 }
 
@@ -113,6 +114,7 @@ company_end(struct company *c, struct job *const *jobs, size_t count)
 
 	if (next)
 		job_answer(next);
+	atomic_fetch_sub(c->waiting.figure, (int64_t)count - 1);
 	for (size_t i = 1; i < count; i++)
 		job_answer(jobs[i]);
 }

@@ -300,6 +300,8 @@ pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 
 	l->asked_count = 0; /* who asked is gone by then */
 	l->standing = false;
+	/* Where something before it fails the server skips what follows, up to the next sync: not this. */
+	l->apart = l->queued > 0 && usable(cx, l) == OK && send_sync(cx, l) == OK;
 	if (pglink_queue(cx, l, command) == OK && send_sync(cx, l) == OK)
 		l->unread = true;
 	cx->error = kept;
@@ -324,6 +326,24 @@ pglink_failed(const struct pglink *l)
 	return l->lost || PQtransactionStatus(l->conn) == PQTRANS_INERROR;
 }
 
+/* What became of what was queued, and of the command that ended the transaction, which stands apart from it or not. */
+static void
+hear_end(struct ctx *cx, struct pglink *l)
+{
+	if (l->apart) {
+		l->queued--;
+		(void)!hear_queued(cx, l);
+		hear_sync(l);
+		l->queued = 1;
+		l->apart = false;
+	}
+	(void)!hear_queued(cx, l);
+	hear_sync(l);
+	ctx_clear(cx);
+	if (!l->lost && PQtransactionStatus(l->conn) != PQTRANS_IDLE)
+		l->lost = true; /* nobody else is to find himself in it */
+}
+
 bool
 pglink_ready(struct ctx *cx, struct pglink *l)
 {
@@ -331,9 +351,7 @@ pglink_ready(struct ctx *cx, struct pglink *l)
 		return false;
 	if (l->unread) {
 		l->unread = false;
-		if (hear_queued(cx, l) != OK)
-			ctx_clear(cx);
-		hear_sync(l);
+		hear_end(cx, l);
 	}
 	return pglink_alive(l);
 }

@@ -8,7 +8,8 @@
  * SAVEPOINT) is queued and travels with the next statement, so it costs no
  * round trip; if it fails, that statement reports it. What ends a transaction
  * without being waited for (ROLLBACK, the end of a read) is sent at once and
- * its answer read when the link is used next.
+ * its answer read when the link is used next; a sync stands before it, so that
+ * it is not skipped with what failed.
  *
  * A link that is lost stays lost until pglink_open: every call on it is
  * E_UNAVAILABLE. Whether a commit may have happened is for the caller to
@@ -62,6 +63,7 @@ struct pglink {
 	bool opened;	  /* it was connected before: the next time is a reconnect */
 	bool complete;	  /* every statement of the catalog is prepared */
 	bool unread;	  /* a transaction's end was sent, its answer not read */
+	bool apart;	  /* and a sync before it */
 	int queued;	  /* commands that travel with the next statement */
 	bool later;	  /* statements are among them, which may fail */
 	bool standing;	  /* a savepoint that was undone, with nothing behind it: as good as a new one */

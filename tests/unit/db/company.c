@@ -7,6 +7,8 @@
 #include "base/fault.h"
 #include "db/db.h"
 
+#include "core/ident/caller.sql.h" /* SQL_CALLER_*, generated from caller.sql */
+
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -14,6 +16,9 @@
 #define STATEMENTS(X)                                                                                        \
 	X(xact, 0, 1, true, "SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)")                     \
 	X(commands, 0, 1, false, "SELECT count(DISTINCT CAST(cmin AS text)) FROM item")                      \
+	X(claim, 1, 1, false, "SELECT CASE WHEN $1 = 1 THEN 0 ELSE moved() END")                             \
+	X(clock_is, 1, 1, false,                                                                             \
+		"SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) - $1")               \
 	X(item_add_x4, 8, 0, true,                                                                           \
 		"INSERT INTO item (id, note) VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8)")                 \
 	X(item_add_x2, 4, 0, true, "INSERT INTO item (id, note) VALUES ($1, $2), ($3, $4)")                  \
@@ -30,7 +35,8 @@
 static const char schema[] =
 	"CREATE TABLE item (id bigint PRIMARY KEY, note text NOT NULL);"
 	"CREATE TABLE tag (item bigint NOT NULL REFERENCES item (id), word text NOT NULL,"
-	" bytes bytea, number integer NOT NULL);";
+	" bytes bytea, number integer NOT NULL);"
+	"INSERT INTO rights_epoch (org_id, epoch) VALUES ('us', 7);";
 
 #include "pgworld.h"
 
@@ -153,6 +159,104 @@ try_to_add(struct ctx *cx, void *arg)
 	return db_later(cx, &item_add, INT(g->id + 1000), TEXT(STR("note")));
 }
 
+static status
+add_and_wait(struct ctx *cx, void *arg)
+{
+	TRY(add_quickly(cx, arg));
+	return db_wait(cx);
+}
+
+/* --- what is taken for granted --- */
+
+/* learnt: whether the time was guessed, of its last run. */
+static bool
+guesses(struct ctx *cx, struct guest *g)
+{
+	g->runs++;
+	g->learnt = tx_now_guess(cx, &g->now_us);
+	return g->learnt;
+}
+
+static status
+add_by_guess(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	if (guesses(cx, g))
+		TRY(db_later(cx, &claim, INT(1)));
+	tx_after_commit(cx, note_hook, g);
+	TRY(tx_try_later(cx, add_quickly, &(struct guest){ .id = g->id + 100 }));
+	return db_later(cx, &item_add, INT(g->id), TEXT(STR("note")));
+}
+
+static status
+add_by_wrong_guess(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	if (guesses(cx, g))
+		TRY(db_later(cx, &claim, INT(0)));
+	tx_after_commit(cx, note_hook, g);
+	return db_later(cx, &item_add, INT(g->id), TEXT(STR("note")));
+}
+
+/* What it tries waits, and finds the transaction broken before its savepoint. */
+static status
+try_by_wrong_guess(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	if (guesses(cx, g))
+		TRY(db_later(cx, &claim, INT(0)));
+	tx_after_commit(cx, note_hook, g);
+	TRY(tx_try_later(cx, add_and_wait, &(struct guest){ .id = g->id + 100 }));
+	return db_later(cx, &item_add, INT(g->id), TEXT(STR("note")));
+}
+
+/* Refuses for what it takes for granted, and would not if it knew. */
+static status
+refuse_by_wrong_guess(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+
+	if (!guesses(cx, g))
+		return db_run(cx, &item_add, INT(g->id), TEXT(STR("note")));
+	TRY(db_later(cx, &claim, INT(0)));
+	return fail(cx, E_CONFLICT, "as far as one knew");
+}
+
+/* learnt: how far the database's clock was ahead of the guess; -1: there was none. */
+static status
+compare_clocks(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+	struct number n = { .n = -1 };
+
+	if (tx_now_guess(cx, &g->now_us))
+		TRY(db_one(cx, &clock_is, number_row, &n, INT(g->now_us)));
+	g->learnt = n.n;
+	return OK;
+}
+
+/* learnt: how far behind the database's clock the time is. id: the epoch. */
+static status
+take_for_granted(struct ctx *cx, void *arg)
+{
+	struct guest *g = arg;
+	int64_t now_us;
+
+	g->runs++;
+	TRY(tx_now_us(cx, &now_us));
+	return db_run(cx, SQL_CALLER_UNMOVED, TEXT(g->name), INT(g->id), INT(now_us - g->learnt),
+		INT(LIMIT_TX_GUESS_US));
+}
+
+static status
+read_clock(struct ctx *cx, void *arg)
+{
+	return tx_now_us(cx, &((struct guest *)arg)->now_us);
+}
+
 /* --- what is sent in one statement --- */
 
 static status
@@ -208,13 +312,6 @@ add_and_try(struct ctx *cx, void *arg)
 	TRY(tx_try_later(cx, add_quickly, &(struct guest){ .id = g->id + 100 }));
 	TRY(tx_try(cx, add_quickly, &(struct guest){ .id = g->id + 100 }));
 	return db_later(cx, &item_add, INT(g->id + 200), TEXT(STR("note")));
-}
-
-static status
-add_and_wait(struct ctx *cx, void *arg)
-{
-	TRY(add_quickly(cx, arg));
-	return db_wait(cx);
 }
 
 #define MORE 40 /* than wait at once */
@@ -559,6 +656,131 @@ who_has_no_more_time_leaves_the_queue_and_nothing_was_done(void **state)
 	assert_int_equal(items(w), 0);
 }
 
+/* --- the time, and what else need not be asked for --- */
+
+static void
+call(struct world *w, struct guest *g)
+{
+	g->w = w;
+	g->runs = g->hooks = 0;
+	visit(g);
+	arena_done(&g->u.arena);
+}
+
+static void
+who_comes_soon_after_the_clock_was_read_need_not_ask(void **state)
+{
+	struct world *w = *state;
+	struct guest reads = { .fn = read_clock }, by_itself = { .fn = compare_clocks },
+		     guest = { .name = NAME, .fn = compare_clocks },
+		     adds = { .name = NAME, .fn = add_by_guess, .id = 1 };
+	int64_t before;
+
+	call(w, &reads);
+	assert_status(reads.result, OK);
+	call(w, &by_itself);
+	assert_int_equal(by_itself.learnt, -1); /* it has its own way to know */
+	call(w, &guest);
+	assert_status(guest.result, OK);
+	assert_true(guest.learnt >= 0 && guest.learnt < LIMIT_TX_GUESS_US);
+	assert_true(guest.now_us > reads.now_us);
+	before = stats(w).round_trips;
+	call(w, &adds);
+	assert_status(adds.result, OK);
+	assert_int_equal(stats(w).round_trips - before, 1); /* its try, its row and COMMIT */
+	assert_int_equal(adds.hooks, 1);
+	assert_true(is_there(w, 1) && !is_there(w, 101));
+}
+
+static void
+a_clock_that_was_read_long_ago_is_asked_again(void **state)
+{
+	struct world *w = *state;
+	struct guest reads = { .fn = read_clock }, guest = { .name = NAME, .fn = compare_clocks };
+
+	call(w, &reads);
+	clock_freeze(clock_mono_us() + LIMIT_TX_GUESS_US);
+	call(w, &guest);
+	clock_release();
+	assert_status(guest.result, OK);
+	assert_int_equal(guest.learnt, -1);
+}
+
+static void
+who_guessed_wrong_runs_again_by_itself_and_knows(void **state)
+{
+	struct world *w = *state;
+	struct guest reads = { .fn = read_clock },
+		     guest = { .name = NAME, .fn = add_by_wrong_guess, .id = 1 },
+		     refuses = { .name = NAME, .fn = refuse_by_wrong_guess, .id = 2 },
+		     tries = { .name = NAME, .fn = try_by_wrong_guess, .id = 3 };
+
+	call(w, &reads);
+	call(w, &guest);
+	assert_status(guest.result, OK);
+	assert_int_equal(guest.runs, 2);
+	assert_int_equal(guest.learnt, false);
+	assert_int_equal(guest.hooks, 1);
+	call(w, &reads);
+	call(w, &refuses); /* what it would have said was not true */
+	assert_status(refuses.result, OK);
+	assert_int_equal(refuses.runs, 2);
+	call(w, &reads);
+	call(w, &tries); /* the connection is as good as before */
+	assert_status(tries.result, OK);
+	assert_int_equal(tries.runs, 2);
+	assert_int_equal(items(w), 3);
+}
+
+static void
+nobody_is_taken_for_granted_by_another_epoch_or_time(void **state)
+{
+	struct world *w = *state;
+	struct guest good = { .name = NAME, .fn = take_for_granted, .id = 7 }, other = good, nobody = good,
+		     old = good, early = good;
+
+	other.id = 8;
+	nobody.name = STR("nobody");
+	old.learnt = LIMIT_TX_GUESS_US + 1;
+	early.learnt = -10 * SECOND_US;
+	call(w, &good);
+	assert_status(good.result, OK);
+	call(w, &other);
+	assert_status(other.result, E_BUSY);
+	assert_true(other.runs > 1); /* it was worth another try */
+	call(w, &nobody);
+	assert_status(nobody.result, E_BUSY);
+	call(w, &old);
+	assert_status(old.result, E_BUSY);
+	call(w, &early);
+	assert_status(early.result, E_BUSY);
+}
+
+static void
+whose_company_guessed_wrong_is_done_all_the_same(void **state)
+{
+	struct world *w = *state;
+	struct guest guests[GUESTS] = FOUR(add_by_guess), reads = { .fn = read_clock };
+
+	call(w, &reads);
+	guests[0].fn = refuse_by_wrong_guess;
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_true(is_there(w, guests[i].id));
+	}
+	guests[0].fn = add_by_wrong_guess;
+	for (size_t i = 0; i < GUESTS; i++)
+		guests[i] = (struct guest){ .name = NAME, .fn = guests[i].fn, .id = 11 + (int64_t)i };
+	call(w, &reads);
+	meet(w, guests, NULL);
+	for (size_t i = 0; i < GUESTS; i++) {
+		assert_status(guests[i].result, OK);
+		assert_int_equal(guests[i].runs, 2);
+	}
+	assert_int_equal(items(w), 2 * GUESTS);
+}
+
 /* --- rows --- */
 
 static status
@@ -837,6 +1059,11 @@ main(void)
 		ON_SERVER(who_goes_on_only_by_itself_breaks_up_the_company),
 		ON_SERVER(others_of_another_name_are_not_of_the_company),
 		ON_SERVER(who_has_no_more_time_leaves_the_queue_and_nothing_was_done),
+		ON_SERVER(who_comes_soon_after_the_clock_was_read_need_not_ask),
+		ON_SERVER(a_clock_that_was_read_long_ago_is_asked_again),
+		ON_SERVER(who_guessed_wrong_runs_again_by_itself_and_knows),
+		ON_SERVER(nobody_is_taken_for_granted_by_another_epoch_or_time),
+		ON_SERVER(whose_company_guessed_wrong_is_done_all_the_same),
 		ON_SERVER(rows_of_one_statement_come_in_one),
 		ON_SERVER(each_row_is_as_it_was_given),
 		ON_SERVER(nobodys_rows_change_their_order),
