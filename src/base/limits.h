@@ -93,7 +93,7 @@
 
 /* --- database --- */
 #define LIMIT_TX_BATCH	  64u	  /* transactions in one group commit */
-#define LIMIT_TX_BATCH_US 2000	  /* how long a batch goes on taking what was not there when it began */
+#define LIMIT_TX_BATCH_US 5000	  /* how long a batch goes on taking what was not there when it began */
 #define LIMIT_TX_COMPANY  16u	  /* those committed together on PostgreSQL: their locks are held for all */
 #define LIMIT_TX_GUESS_US 1000000 /* how old a reading of the clock may be that another is made of */
 #define LIMIT_TX_QUEUE	  4096u	  /* transactions waiting for the writer; beyond it 503 */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #define DEFAULT_READERS	   4
-#define DEFAULT_CHECKPOINT 1000 /* SQLite's own */
+#define DEFAULT_CHECKPOINT 4000 /* frames, 16 MiB: docs/decisions/0001 */
 
 struct reader {
 	struct connection connection;

@@ -265,6 +265,7 @@ test('AP-6 the card has its order, and the agent\'s words are last, quoted and m
 	await shop.flag('checkout', { rules: [{ if: { field: 'plan', $equals: 'pro' }, value: true }] });
 	const p = await ok(w.agent.post('/api/v1/proposals', { envId: shop.live.id, kind: 'kill_flag', resourceKey: 'checkout', diff: {}, spotCheck: [{ userId: 'u1', plan: 'pro' }, { userId: 'u2', plan: 'free' }], reason: 'It hurts' }));
 	const page = await opened(p);
+	await card(page).getByText('for Admin').waitFor(); // people's names come after the card
 	const text = await card(page).innerText();
 	let from = -1;
 	for (const part of [p.summary, 'Tool', 'flag.kill_flag', 'version 1', 'Target system', 'Affected data', 'Effect', 'What would change', 'rules', 'Who is affected', '1 of 2 would be answered differently', 'Risk', 'Can be undone', 'If it fails', 'Asked by', 'First agent (agent) for Admin', 'Expires', 'The agent says', 'It hurts', 'It was not checked']) {
