@@ -43,7 +43,7 @@
 #define LIMIT_HTTP_LENDS	      256 /* workers that wait for other systems: four lanes that hang (LIMIT_LANE_...) */
 #define LIMIT_FIBERS		      256u /* reads of other systems that wait on the loop: as many as places may be lent */
 #define LIMIT_HTTP_AWAKE_US                                                                                  \
-	INT64_C(200) /* that a loop looks around before it sleeps, where calls come closely */
+	INT64_C(500) /* that a loop looks around before it sleeps, where calls come closely */
 #define LIMIT_FIBER_STACK	     (8 * MIB) /* of addresses, as threads have: what was never touched costs nothing */
 #define LIMIT_HTTP_CONNECTIONS	     16384	 /* the crowd of 12,000 with room, 4 KiB each when idle */
 #define LIMIT_HTTP_PER_ADDRESS	     1024	 /* one office behind one address, not one attacker */
@@ -100,8 +100,9 @@
 #define LIMIT_TX_RERUNS	  10u	  /* serialization failures before the caller hears of it */
 #define LIMIT_TX_HOOKS	  64u	  /* after-commit hooks of one transaction */
 #define LIMIT_DB_PARAMS	  48u
-#define LIMIT_DB_MANY	  8u	 /* rows in one INSERT, of transactions in company */
-#define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
+#define LIMIT_DB_MANY	  8u	    /* rows in one INSERT, of transactions in company */
+#define LIMIT_DB_KEPT	  (8 * KIB) /* an answer that db_glance knows from before, with its question */
+#define LIMIT_DB_ROWS	  10000u    /* rows one db_all may bring; lists are paged far below */
 
 /* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
  * --- */

@@ -279,7 +279,7 @@ glanced(struct ctx *cx, struct entry *e)
 {
 	if (!e->op->glance || !e->op->wants_glance(cx, e->in))
 		return false;
-	if (db_read(cx, glance, e) == OK)
+	if (db_glance(cx, glance, e) == OK)
 		return true;
 	ctx_clear(cx);
 	return false;

@@ -291,15 +291,28 @@ tx_run(struct ctx *cx, tx_fn *fn, void *arg)
 	return tx_run_probed(cx, fn, arg, NULL);
 }
 
-status
-db_read(struct ctx *cx, tx_fn *fn, void *arg)
+static status
+run_read(struct ctx *cx, tx_fn *fn, void *arg, bool glances)
 {
 	struct tx tx;
 
 	if (!db_at_hand(cx->db) && fiber_refuses(cx))
 		return E_BUSY;
 	start(cx, &tx, fn, arg, false);
+	tx.glances = glances;
 	return run(cx, &tx);
+}
+
+status
+db_read(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return run_read(cx, fn, arg, false);
+}
+
+status
+db_glance(struct ctx *cx, tx_fn *fn, void *arg)
+{
+	return run_read(cx, fn, arg, true);
 }
 
 void

@@ -47,6 +47,7 @@ struct tx {
 	tx_fn *fn;
 	void *arg;
 	bool writes;		    /* from tx_run; false: from db_read */
+	bool glances;		    /* from db_glance: answers that are known may be given */
 	str together;		    /* those of the same name may be committed together; empty: by itself */
 	void *connection;	    /* the engine's; set by tx_call */
 	int64_t now_us;		    /* tx_now_us, once it was asked; 0: not yet */

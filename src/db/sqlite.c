@@ -16,11 +16,6 @@
 #define DEFAULT_READERS	   4
 #define DEFAULT_CHECKPOINT 4000 /* frames, 16 MiB: docs/decisions/0001 */
 
-struct reader {
-	struct connection connection;
-	struct reader *next; /* among the idle ones */
-};
-
 /* The engine's own state: db->self. */
 struct sqlite {
 	int lock_fd; /* held while we have the directory */
@@ -115,7 +110,7 @@ static void
 free_self(struct sqlite *q)
 {
 	for (size_t i = 0; i < q->reader_count; i++)
-		connection_close(&q->readers[i].connection);
+		reader_close(&q->readers[i]);
 	if (q->writer.connection.handle)
 		connection_close(&q->writer.connection); /* last, so that it folds the log into the file */
 	if (q->lock_fd >= 0)
@@ -133,7 +128,7 @@ open_connections(struct ctx *cx, struct sqlite *q, const char *path, size_t read
 	for (; q->reader_count < readers; q->reader_count++) {
 		struct reader *r = &q->readers[q->reader_count];
 
-		TRY(connection_open(cx, &r->connection, path, false, statements));
+		TRY(reader_open(cx, r, path, statements));
 		r->next = q->idle;
 		q->idle = r;
 	}
@@ -241,23 +236,6 @@ return_reader(struct sqlite *q, struct reader *r)
 }
 
 static status
-read_on(struct ctx *cx, struct tx *tx, struct connection *c)
-{
-	int rc = connection_do(c, VERB_BEGIN);
-	status s;
-
-	if (rc != SQLITE_OK)
-		return connection_fail(cx, c, rc);
-	s = tx_call(cx, tx, c);
-	if (!connection_lost_transaction(c)) {
-		rc = connection_do(c, VERB_ROLLBACK);
-		if (rc != SQLITE_OK && s == OK)
-			s = connection_fail(cx, c, rc);
-	}
-	return s;
-}
-
-static status
 sqlite_read(struct ctx *cx, struct tx *tx)
 {
 	struct sqlite *q = self(tx->db);
@@ -266,7 +244,7 @@ sqlite_read(struct ctx *cx, struct tx *tx)
 
 	if (!r)
 		return no_reader(cx);
-	s = read_on(cx, tx, &r->connection);
+	s = reader_run(cx, r, tx);
 	return_reader(q, r);
 	return s;
 }
@@ -326,7 +304,8 @@ sqlite_execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct 
 	struct row_sink *sink)
 {
 	(void)count;
-	return connection_execute(cx, tx->connection, s, args, sink);
+	return tx->writes ? connection_execute(cx, tx->connection, s, args, sink)
+			  : reader_execute(cx, tx->connection, s, args, sink);
 }
 
 static status
