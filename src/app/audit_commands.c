@@ -95,6 +95,8 @@ find_note(struct ctx *cx, str path, str kept, str *out)
 		note = json_get(doc, STR("checkpoint"));
 	if (note && note->type == JSON_STRING)
 		text = note->text;
+	while (str_ends(text, STR("\n\n"))) /* one line end more: whoever printed it added that */
+		text.len--;
 	if (!checkpoint_formed(text))
 		return fail(cx, E_INVALID,
 			"%.*s is not a checkpoint: give --checkpoint the answer of GET "

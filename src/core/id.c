@@ -109,3 +109,11 @@ id_valid(str id)
 	}
 	return true;
 }
+
+status
+id_check_cursor(struct ctx *cx, str cursor)
+{
+	return !cursor.len || id_valid(cursor)
+		       ? OK
+		       : fail(cx, E_INVALID, "the cursor is not one that a list gave");
+}

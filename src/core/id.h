@@ -11,7 +11,7 @@
 #ifndef CORE_ID_H
 #define CORE_ID_H
 
-#include "base/arena.h"
+#include "base/ctx.h"
 
 #define ID_LENGTH 36u
 
@@ -30,5 +30,8 @@ str id_floor(struct arena *a, int64_t us);
 
 /* Has it the form of an id? */
 bool id_valid(str id);
+
+/* Where a list of ids goes on: an id, or empty for its beginning. E_INVALID */
+status id_check_cursor(struct ctx *cx, str cursor) MUST_USE;
 
 #endif

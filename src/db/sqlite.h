@@ -101,6 +101,7 @@ int connection_cut_log(struct connection *c) MUST_USE;
 struct reader {
 	struct connection connection; /* first: it is a transaction's connection */
 	struct reader *next;	      /* among the idle ones */
+	struct arena rooms;	      /* of what is kept */
 	struct kept *kept;	      /* by sql->index */
 	struct log_index log;	      /* as it was when it was last looked at */
 	uint64_t state;		      /* how often it was another one: what was kept before is over */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/check.h"
 #include "db/sqlite.h"
-
-#include <stdlib.h>
 
 /* The last answer to a statement: no row, or one. */
 struct kept {
@@ -67,8 +64,7 @@ execute_and_keep(struct ctx *cx, struct reader *r, const struct sql *s, const st
 	status done;
 
 	if (!k->room)
-		k->room = malloc(LIMIT_DB_KEPT);
-	CHECK(k->room); /* no memory */
+		k->room = arena_alloc(&r->rooms, LIMIT_DB_KEPT);
 	k->state = k->used = 0;
 	k->has_row = false;
 	k->args = copy(k, args, s->params);
@@ -135,17 +131,15 @@ status
 reader_open(struct ctx *cx, struct reader *r, const char *path, size_t statements)
 {
 	TRY(connection_open(cx, &r->connection, path, false, statements));
-	r->kept = calloc(statements + 1, sizeof(*r->kept));
-	CHECK(r->kept);
+	arena_init(&r->rooms, (statements + 1) * (sizeof(*r->kept) + LIMIT_DB_KEPT));
+	r->kept = arena_alloc(&r->rooms, (statements + 1) * sizeof(*r->kept));
 	return OK;
 }
 
 void
 reader_close(struct reader *r)
 {
-	for (size_t i = 0; i < r->connection.statement_count; i++)
-		free(r->kept[i].room);
-	free(r->kept);
+	arena_done(&r->rooms);
 	connection_close(&r->connection);
 }
 

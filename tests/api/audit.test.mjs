@@ -141,6 +141,8 @@ describe('audit', () => {
 		await writeFile(path.join(dir, 'kept'), checkpoint.json.checkpoint);
 		const verified = await run(['audit', 'verify', file, '--key', checkpoint.json.key, '--checkpoint', path.join(dir, 'kept')]);
 		assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+		await writeFile(path.join(dir, 'kept'), `${checkpoint.json.checkpoint}\n`); // as jq -r prints it
+		assert.deepEqual(await run(['audit', 'verify', file, '--key', checkpoint.json.key, '--checkpoint', path.join(dir, 'kept')]), verified);
 		await writeFile(path.join(dir, 'answer.json'), checkpoint.text);
 		const byAnswer = await run(['audit', 'verify', file, '--checkpoint', path.join(dir, 'answer.json')]);
 		assert.equal(byAnswer.code, 0, byAnswer.stdout + byAnswer.stderr);

@@ -303,6 +303,7 @@ test('proposal_list filters and pages', async () => {
 	assert.ok((await list('tool=note.delete')).proposals.every(({ tool }) => tool === 'note.delete'));
 	assert.ok((await list(`proposer=${w.first.agentId}`)).proposals.every(({ proposer }) => proposer.id === w.first.agentId));
 	await refused(w.admin.get('/api/v1/proposals?status=nothing'), 400, 'invalid_request');
+	for (const cursor of ['zzz', '0', 'after-2']) await refused(w.admin.get(`/api/v1/proposals?cursor=${cursor}`), 400, 'invalid_request');
 });
 
 test('PA-11 the canonical document is accepted and emitted; declared risk is a floor', async () => {

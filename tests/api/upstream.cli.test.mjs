@@ -51,6 +51,8 @@ test('CLI-1 EX-3 add, refresh, accept, refuse, disable, enable, remove', async (
 	const again = await upstream('accept', 'files', 'get_file', '--effect', 'read', '--tier', 'always_allow', '--yes');
 	assert.match(again, /^Changed +\[.*"\/description"/m);
 	assert.deepEqual(again.match(/mcp__files__\w+/g), ['mcp__files__get_file', 'mcp__files__get_file'], 'the one that was accepted, and no other');
+	const wrong = JSON.stringify({ before: { ...options.before, tool: 'nope' } });
+	await fails(1, ['accept', 'files', 'write_file', '--effect', 'mutate', '--options', wrong, '--yes'], /options\/before\/tool names no tool of this server/);
 	const shown = await json('accept', 'files', 'write_file', '--effect', 'mutate', '--options', JSON.stringify(options), '--yes');
 	assert.deepEqual(shown.tools.find(({ remote }) => remote === 'write_file').options, options);
 	assert.match(await upstream('refuse', 'files', 'write_file'), /^quarantined .*mcp__files__write_file/m);

@@ -232,6 +232,9 @@ test('what hangs up after it has read is unknown; where nobody listens it has fa
 	const lost = await run(full);
 	assert.equal(lost.state, 'unknown');
 	assert.match(lost.attempt.why, /it ended the connection before its answer was complete/);
+	const again = await world.admin.post(`/api/v1/proposals/${lost.proposalId}/apply`, {});
+	assert.equal(again.status, 410);
+	assert.match(again.json.message, /^the proposal is unknown: nobody can say whether it took effect; .*settle/);
 	const { tool: nobody } = await tool({}, { url: 'http://127.0.0.1:1/' });
 	assert.equal((await run(nobody)).state, 'failed');
 });

@@ -101,8 +101,7 @@ audit_list(struct ctx *cx, str org_id, const struct audit_filter *f, struct audi
 	str newest = f->to_us ? id_floor(cx->arena, f->to_us) : STR("g"); /* above every digit */
 
 	CHECK(f->limit >= 1 && f->limit <= (int64_t)LIMIT_AUDIT_PAGE);
-	if (f->cursor.len && !id_valid(f->cursor))
-		return fail(cx, E_INVALID, "the cursor is not one that a list gave");
+	TRY(id_check_cursor(cx, f->cursor));
 	l.low = id_floor(cx->arena, f->from_us);
 	l.high = f->cursor.len && str_cmp(f->cursor, newest) < 0 ? f->cursor : newest;
 	l.rows = ARENA_TRY_ARRAY(cx->arena, struct audit_row, (size_t)f->limit);

@@ -5,6 +5,7 @@
 #include "core/audit/audit.h"
 #include "core/event.h"
 #include "core/gate/gate.h"
+#include "core/id.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/part.h"
@@ -246,6 +247,7 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	struct proposal *rows;
 	size_t count;
 
+	TRY(id_check_cursor(cx, i->cursor));
 	TRY(row_list(cx, cx->caller->org_id, &filter, &rows, &count));
 	json_out_array(out, "proposals");
 	for (size_t n = 0; n < count; n++) {

@@ -274,7 +274,10 @@ row_gone(struct ctx *cx, const struct proposal *p)
 		json_out_raw(&o, "result", p->result);
 	json_out_end(&o);
 	TRY(buf_finish(&b, &text));
-	s = fail(cx, E_GONE, "the proposal is %.*s", STR_ARG(state));
+	s = fail(cx, E_GONE, "the proposal is %.*s%s", STR_ARG(state),
+		str_eq(state, STR("unknown")) ? ": nobody can say whether it took effect; ask the other "
+						"system (probe), or look and settle it"
+					      : "");
 	fail_details(cx, text);
 	return s;
 }

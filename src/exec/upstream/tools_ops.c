@@ -372,6 +372,31 @@ check_probe(struct ctx *cx, const struct said *i, const struct toolset_tool *all
 	return fail(cx, E_INVALID, "/options/probe %s", what);
 }
 
+/* What it would change is read by another tool of the same server. */
+static status
+check_before(struct ctx *cx, const struct upstream *u, const struct said *i, const struct toolset_tool *all,
+	size_t count)
+{
+	const struct json *before = i->options ? json_get(i->options, STR("before")) : NULL,
+			  *tool = before ? json_get(before, STR("tool")) : NULL;
+
+	if (!tool)
+		return OK;
+	for (size_t n = 0; n < count; n++)
+		if (str_eq(all[n].source_id, u->id) && str_eq(all[n].remote, tool->text))
+			return OK;
+	fail_issue(cx, STR("/options/before/tool"), STR("names no tool of this server"));
+	return fail(cx, E_INVALID, "/options/before/tool names no tool of this server");
+}
+
+static status
+check_options(struct ctx *cx, const struct upstream *u, const struct said *i, const struct toolset_tool *all,
+	size_t count)
+{
+	TRY(check_probe(cx, i, all, count));
+	return check_before(cx, u, i, all, count);
+}
+
 static status
 take_it(struct ctx *cx, const struct upstream *u, const struct toolset_tool *all, size_t count,
 	const struct said *i)
@@ -423,8 +448,8 @@ run_accept(struct ctx *cx, const void *in, struct json_out *out)
 		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n++), read_said(cx, item, &one)));
 		TRY(toolset_list(
 			cx, u.org_id, (str){ 0 }, &all, &count)); /* with what was accepted just before */
-		TRY(fail_below(
-			cx, arena_printf(cx->arena, "/tools/%zu", n - 1), check_probe(cx, &one, all, count)));
+		TRY(fail_below(cx, arena_printf(cx->arena, "/tools/%zu", n - 1),
+			check_options(cx, &u, &one, all, count)));
 		TRY(take_it(cx, &u, all, count, &one));
 	}
 	return write_tools(cx, &u, out);
