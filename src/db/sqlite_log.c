@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "db/sqlite.h"
 
-#include <stdatomic.h>
-
 #define LOG_INDEX_VERSION 3007000
 #define LOG_INDEX_BYTES	  32768 /* one region of it */
 #define LOG_HEAD_BYTES	  32
@@ -22,7 +20,7 @@ read_index(sqlite3_file *file, struct log_index *out)
 	from = map;
 	for (size_t i = 0; i < LOG_INDEX_WORDS; i++)
 		out->words[i] = from[i];
-	atomic_thread_fence(memory_order_seq_cst);
+	file->pMethods->xShmBarrier(file);
 	for (size_t i = 0; i < LOG_INDEX_WORDS; i++)
 		second.words[i] = from[LOG_INDEX_WORDS + i];
 	return memcmp(out, &second, sizeof(second)) == 0 && out->ready && out->version == LOG_INDEX_VERSION
