@@ -168,7 +168,7 @@ status tx_alone(struct ctx *cx) MUST_USE;
 status db_read(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
 /* The same, for a read that comes again and again: what it asked before (sql.often) need not be read anew where nothing was
- * committed since. Where that turns out while it runs, it runs again. */
+ * committed since. It begins anew whenever fn is called: where somebody commits meanwhile, that may be twice. */
 status db_glance(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
 /* Inside tx_run: hook runs once, in the caller's thread, after the commit is durable; in order; not at all
