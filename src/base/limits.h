@@ -211,9 +211,9 @@
 
 /* --- other systems --- */
 #define LIMIT_LANES	 256u /* of one process, at once */
-#define LIMIT_LANE_CALLS 8    /* to one other system at once: as many as we have workers */
+#define LIMIT_LANE_CALLS 8    /* to one other system at once; further calls wait for a place */
 #define LIMIT_LANE_WAITING                                                                                   \
-	56 /* and so many wait for a place in it: a crowd of agents that all read at once */
+	56 /* calls that wait for such a place; a crowd of agents that read at once needs it */
 #define LIMIT_LANE_FAILURES 5 /* in a row without an answer: it is not asked for a while */
 #define LIMIT_LANE_REST_US                                                                                   \
 	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
@@ -245,11 +245,10 @@
 #define LIMIT_SEND_LEASE_US    INT64_C(5000000) /* from a claim to its send: later nothing is sent */
 #define LIMIT_SEND_PREPARED_US INT64_C(5000)	/* what was read of a server is read again after this */
 #define LIMIT_SEND_SLACK_US                                                                                  \
-	INT64_C(3000000) /* after lease and deadline, before it is unknown: clocks differ */
-#define LIMIT_OUTSIDE_DEADLINE_MS INT64_C(86400000) /* for an answer: a callback may come tomorrow */
-#define LIMIT_OUTCOME_TRIES	  8		    /* to write an outcome down; twice as long between each */
-#define LIMIT_EVIDENCE		  (64u * KIB)	    /* late answers and probes of one attempt */
-#define LIMIT_OUTSIDE_SUMMARY	  160u /* bytes of the input in a card's one line; all of it is below */
+	INT64_C(3000000)		  /* after lease and deadline, before it is unknown: clocks differ */
+#define LIMIT_OUTCOME_TRIES   8		  /* to write an outcome down; twice as long between each */
+#define LIMIT_EVIDENCE	      (64u * KIB) /* late answers and probes of one attempt */
+#define LIMIT_OUTSIDE_SUMMARY 160u	  /* bytes of the input in a card's one line; all of it is below */
 
 /* --- MCP --- */
 #define LIMIT_MCP_SESSION_SECONDS 86400 /* a legacy session; its client initializes again, unseen */
@@ -287,10 +286,9 @@
 #define LIMIT_UPSTREAM_WORD	  500u	     /* bytes of its standard error that are one line of the log */
 #define LIMIT_UPSTREAM_WORDS	  100	     /* such lines in ten seconds; the others are counted */
 #define LIMIT_UPSTREAM_REST_US	  INT64_C(60000000) /* a program that fails and fails is started once a minute */
-#define LIMIT_UPSTREAM_START_MS	  30000		/* a program, until it answers: npx may have to look around */
-#define LIMIT_UPSTREAM_FILES	  1024u		/* open files of a program */
-#define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB) /* of a file that it writes */
-#define LIMIT_UPSTREAM_MEMORY	  (4096u * MIB) /* of its data: node reserves more than it uses */
+#define LIMIT_UPSTREAM_FILES	  1024u		    /* open files of a program */
+#define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB)	    /* of a file that it writes */
+#define LIMIT_UPSTREAM_MEMORY	  (4096u * MIB)	    /* of its data: node reserves more than it uses */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */
@@ -328,7 +326,6 @@
 #define LIMIT_SURVEY_FIELDS    50u		     /* fields of contexts by which a survey counts ... */
 #define LIMIT_SURVEY_VALUES    20u /* ... where they have no more values than this: others are no groups */
 #define LIMIT_SURVEY_LEAST     5   /* contexts that a group has at least: a smaller one might be a person */
-#define LIMIT_SPOT_CHECKS      50u /* contexts that one names; more is what the reservoir is for */
 
 /* --- rulesets that are live --- */
 #define LIMIT_LIVE_LAG_US	INT64_C(1000000)  /* how old a ruleset may be that another server changed */
@@ -341,7 +338,7 @@
 #define LIMIT_OFREP_TICKET_US                                                                                \
 	INT64_C(1800000000)		    /* the address of a stream is good for one or two of these */
 #define LIMIT_EVALUATE_KEYS    1000u	    /* named one by one; who wants more asks for all */
-#define LIMIT_SPOT_CHECKS      50u	    /* contexts of one preview (FL-4) */
+#define LIMIT_SPOT_CHECKS      50u	    /* contexts that one preview names (FL-4) */
 #define LIMIT_PREVIEW_ENTRIES  1000u	    /* flags, configs and segments of one hypothetical ruleset */
 #define LIMIT_HISTORY_VERSIONS 100u	    /* compiled for one answer ... */
 #define LIMIT_HISTORY_BYTES    (256u * MIB) /* ... and how large they are in all: about two seconds */

@@ -163,8 +163,8 @@ event_calls(struct event_hub *h)
 	return h->calls;
 }
 
-/* Until *counter is not seen any more, or the time is over. */
-static void
+/* Until *counter is not seen any more; false: the time was over first. */
+static bool
 wait_for(struct event_hub *h, pthread_cond_t *bell, const uint64_t *counter, uint64_t seen, int64_t most_us)
 {
 	scoped_lock held = lock(&h->lock);
@@ -180,19 +180,20 @@ wait_for(struct event_hub *h, pthread_cond_t *bell, const uint64_t *counter, uin
 	}
 	while (*counter == seen)
 		if (pthread_cond_timedwait(bell, &h->lock, &until) != 0)
-			return;
+			return false;
+	return true;
 }
 
-void
+bool
 event_wait(struct event_hub *h, uint64_t seen, int64_t most_us)
 {
-	wait_for(h, &h->news, &h->count, seen, most_us);
+	return wait_for(h, &h->news, &h->count, seen, most_us);
 }
 
-void
+bool
 event_rest(struct event_hub *h, uint64_t seen, int64_t most_us)
 {
-	wait_for(h, &h->call, &h->calls, seen, most_us);
+	return wait_for(h, &h->call, &h->calls, seen, most_us);
 }
 
 void

@@ -44,9 +44,12 @@ void event_wait_end(struct event_hub *h);
 void event_end(struct event_hub *h);
 bool event_ended(struct event_hub *h);
 
-/* Waits until there were more events than seen (event_count before one looked), at most most_us. */
+/*
+ * Waits until there were more events than seen (event_count before one looked), at most most_us. False: the time
+ * was over first.
+ */
 uint64_t event_count(struct event_hub *h);
-void event_wait(struct event_hub *h, uint64_t seen, int64_t most_us);
+bool event_wait(struct event_hub *h, uint64_t seen, int64_t most_us);
 
 /*
  * For a thread that has nobody to tell: waits until it was called more often than seen (event_calls before it
@@ -54,7 +57,7 @@ void event_wait(struct event_hub *h, uint64_t seen, int64_t most_us);
  * than the event does. event_call wakes everybody: somebody came, or it is time to end.
  */
 uint64_t event_calls(struct event_hub *h);
-void event_rest(struct event_hub *h, uint64_t seen, int64_t most_us);
+bool event_rest(struct event_hub *h, uint64_t seen, int64_t most_us);
 void event_call(struct event_hub *h);
 
 #endif

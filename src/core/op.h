@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op: an operation as a record. Route, OpenAPI entry and documentation come from
- * it, and later the MCP tool; there is nothing else to keep in step. The commands
- * of the program are not operations: they have a table of their own (app/commands.c).
+ * op: an operation as a record. Route, OpenAPI entry and documentation come from it.
+ *
+ * Two things have tables of their own: the tools that agents call (core/gate/tool.h; face/mcp runs
+ * them through an operation) and the commands of the program (app/commands.c).
  *
  * The zero value refuses: an op without a rule can be called by nobody.
  *

@@ -20,7 +20,7 @@ struct job {
 	struct tx *tx;
 	bool taken;
 	status result;
-	enum job_word { JOB_ANSWERED, JOB_LEADS, JOB_ALONE } word; /* db/company.h has all three */
+	enum job_word { JOB_ANSWERED, JOB_LEADS, JOB_ALONE } word; /* db/pg/company.h tells them apart */
 	atomic_bool done;
 	sem_t woken; /* not a condition: who is woken needs no lock, and there are many at once */
 };

@@ -182,8 +182,6 @@ void held_cancel(struct mcp_call *c, str id);	   /* as JSON */
 void held_drop(struct mcp_call *c, str answer);	   /* ends the stream; the answer waits */
 bool held_fetch(struct mcp_call *c, str event_id); /* it was there: the stream has it */
 
-/* --- tools.c: of our own host --- */
-
 /* --- follow.c: streams that one thread looks after --- */
 struct follower;
 struct follower_calls {
