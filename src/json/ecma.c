@@ -122,7 +122,7 @@ take_property(struct ecma *e, char p, struct piece *out)
 
 	if (!take(e, STR("{")) || !take_name(e, '}', '=', &name))
 		return WRONG(e, "\\p needs a property's name in braces");
-	if (name.len <= 2 && memchr("LMNPSZ", name.ptr[0], 6)) /* C is not the same in RE2 */
+	if (name.len <= 2 && str_find(STR("LMNPSZ"), name.ptr[0]) < 6) /* C is not the same in RE2 */
 		set = name;
 	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
 		if (str_eq(name, str_of(categories[i][0])))
