@@ -114,7 +114,8 @@ write_db(const struct app *app, struct buf *b)
 	one(b, "countersign_db_round_trips_total", "counter",
 		"Times that the server was waited for (PostgreSQL).", s.round_trips);
 	one(b, "countersign_db_queue", "gauge",
-		"Transactions waiting for their turn, or for who commits them together.", s.queue_now);
+		"Transactions waiting for the writer (SQLite) or for a connection (PostgreSQL).",
+		s.queue_now);
 }
 
 void

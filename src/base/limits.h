@@ -92,15 +92,12 @@
 #define LIMIT_BRIDGE_FAREWELL_MS 500
 
 /* --- database --- */
-#define LIMIT_TX_BATCH	  64u	  /* transactions in one group commit */
-#define LIMIT_TX_BATCH_US 5000	  /* how long a batch goes on taking what was not there when it began */
-#define LIMIT_TX_COMPANY  16u	  /* those committed together on PostgreSQL: their locks are held for all */
-#define LIMIT_TX_GUESS_US 1000000 /* how old a reading of the clock may be that another is made of */
-#define LIMIT_TX_QUEUE	  4096u	  /* transactions waiting for the writer; beyond it 503 */
-#define LIMIT_TX_RERUNS	  10u	  /* serialization failures before the caller hears of it */
-#define LIMIT_TX_HOOKS	  64u	  /* after-commit hooks of one transaction */
+#define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
+#define LIMIT_TX_BATCH_US 5000	/* how long a batch goes on taking what was not there when it began */
+#define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
+#define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
+#define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
 #define LIMIT_DB_PARAMS	  48u
-#define LIMIT_DB_MANY	  8u	    /* rows in one INSERT, of transactions in company */
 #define LIMIT_DB_KEPT	  (8 * KIB) /* an answer that db_glance knows from before, with its question */
 #define LIMIT_DB_ROWS	  10000u    /* rows one db_all may bring; lists are paged far below */
 

@@ -7,7 +7,6 @@
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
-#include "core/known/known.h"
 #include "core/outside/outside.h"
 #include "db/db.h"
 
@@ -235,25 +234,10 @@ ask(struct ctx *cx, void *arg)
 	return s;
 }
 
-/* Those of one organization travel together where we know who asks: they take the same lock. Who applies at once takes others. */
-static bool
-has_company(struct ctx *cx, const struct entry *e, str *out_name)
-{
-	const struct credential *c = cx->credential;
-	struct caller known;
-
-	if (!e->op->wants_company || !c || !c->bearer.len || !cx->known ||
-		!known_find(cx->known, cx->arena, c, &known) || known.auto_mode)
-		return false;
-	*out_name = known.org_id;
-	return e->op->wants_company(cx, e->in);
-}
-
 static status
 write(struct ctx *cx, struct entry *e)
 {
-	str name;
-	status s = has_company(cx, e, &name) ? tx_run_together(cx, enter, e, name) : tx_run(cx, enter, e);
+	status s = tx_run(cx, enter, e);
 
 	if (s != E_BUSY || !cx->rights_wanted)
 		return s;

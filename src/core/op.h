@@ -77,9 +77,6 @@ struct op {
 	 * found entitled. May be NULL. */
 	status (*prepare)(struct ctx *cx, void *in);
 	bool (*wants_prepare)(struct ctx *cx, const void *in); /* is there any for this input? NULL: always */
-	/* Of one that decides: may its transaction be one of several that are committed together (tx_run_together)? Memory only,
-	 * nobody identified. NULL: no. */
-	bool (*wants_company)(struct ctx *cx, const void *in);
 	/*
 	 * On the event loop, before a worker has its turn, nobody identified yet: memory only, and quick. OK: it
 	 * wrote the members of the answer; E_BUSY: a worker shall run it, nothing was done; anything else is the

@@ -115,9 +115,6 @@ status proposal_call(struct ctx *cx, const struct propose_in *in, struct proposa
 /* The same in a db_read, for a read whose call costs no transaction (core/gate/quick). Anything but OK: nothing was done. */
 status proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
 
-/* May a proposal of this tool be made in one transaction with others (tx_run_together)? Memory only. */
-bool proposal_wants_company(struct ctx *cx, str tool);
-
 /*
  * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.
  *

@@ -488,16 +488,6 @@ proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_cal
 	return OK;
 }
 
-/* Not with a key, which may have to wait for the other one who uses it; not without a call at hand, which would have to be asked
- * for and may be refused; nor what may be applied at once. */
-bool
-proposal_wants_company(struct ctx *cx, str tool)
-{
-	const struct tool *t = cx->tools ? gate_tool(cx, tool) : NULL;
-
-	return t && t->effect != OP_READ && !t->direct && !cx->idempotency_key.len && gate_ready(cx);
-}
-
 void
 proposal_emit(struct ctx *cx, const struct proposal *p)
 {

@@ -63,14 +63,6 @@ glance(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 static bool
-wants_company(struct ctx *cx, const void *in)
-{
-	const struct doing *d = in;
-
-	return d->op->wants_company(cx, d->in);
-}
-
-static bool
 wants_prepare(struct ctx *cx, const void *in)
 {
 	const struct doing *d = in;
@@ -98,7 +90,6 @@ write(struct mcp_call *c, const struct op *op, void *in, str *out_text)
 	as.refused = op->refused ? refused : NULL;
 	as.prepare = op->prepare ? prepare : NULL;
 	as.wants_prepare = wants_prepare;
-	as.wants_company = op->wants_company ? wants_company : NULL;
 	as.glance = op->glance ? glance : NULL;
 	as.wants_glance = op->glance ? wants_glance : NULL;
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);

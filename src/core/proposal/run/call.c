@@ -176,12 +176,6 @@ wants_glance(struct ctx *cx, const void *in)
 }
 
 static bool
-wants_company(struct ctx *cx, const void *in)
-{
-	return proposal_wants_company(cx, ((const struct call_in *)in)->tool);
-}
-
-static bool
 wants_call_survey(struct ctx *cx, const void *in)
 {
 	return handler_surveys(cx, ((const struct call_in *)in)->tool);
@@ -225,7 +219,6 @@ const struct op call_ops[] = {
 		.glance = glance_at_call,
 		.wants_prepare = wants_call_survey,
 		.prepare = survey_call,
-		.wants_company = wants_company,
 		.run = run_call },
 	{ 0 },
 };
