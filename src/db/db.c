@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fiber/fiber.h"
 #include "base/scoped.h"
 #include "db/engine.h"
 
@@ -65,12 +64,6 @@ const char *
 db_engine(const struct db *db)
 {
 	return db->engine->name;
-}
-
-bool
-db_at_hand(const struct db *db)
-{
-	return db->engine->at_hand;
 }
 
 status
@@ -267,8 +260,6 @@ tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
 {
 	struct tx tx;
 
-	if (fiber_refuses(cx))
-		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
 	return run_and_settle(cx, &tx, probe);
 }
@@ -278,8 +269,6 @@ tx_run_together(struct ctx *cx, tx_fn *fn, void *arg, str name)
 {
 	struct tx tx;
 
-	if (fiber_refuses(cx))
-		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
 	tx.together = name;
 	return run_and_settle(cx, &tx, NULL);
@@ -291,28 +280,13 @@ tx_run(struct ctx *cx, tx_fn *fn, void *arg)
 	return tx_run_probed(cx, fn, arg, NULL);
 }
 
-static status
-run_read(struct ctx *cx, tx_fn *fn, void *arg, bool glances)
-{
-	struct tx tx;
-
-	if (!db_at_hand(cx->db) && fiber_refuses(cx))
-		return E_BUSY;
-	start(cx, &tx, fn, arg, false);
-	tx.glances = glances;
-	return run(cx, &tx);
-}
-
 status
 db_read(struct ctx *cx, tx_fn *fn, void *arg)
 {
-	return run_read(cx, fn, arg, false);
-}
+	struct tx tx;
 
-status
-db_glance(struct ctx *cx, tx_fn *fn, void *arg)
-{
-	return run_read(cx, fn, arg, true);
+	start(cx, &tx, fn, arg, false);
+	return run(cx, &tx);
 }
 
 void

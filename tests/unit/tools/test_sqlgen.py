@@ -61,16 +61,6 @@ class Statements(Refusals):
         self.assertEqual(s.of["postgres"].text_for("postgres"), "SELECT id FROM note")
         self.assertEqual((s.params, s.columns, s.writes), (0, 1, False))
 
-    def test_what_is_asked_often_is_marked(self):
-        plain, often, own = statements("-- name: note_a\nSELECT a FROM note\n-- name: note_b\n-- often\nSELECT a FROM note\n"
-                                       "-- name: note_c sqlite\n-- often\nSELECT a FROM note\n-- name: note_c postgres\nSELECT 1")
-        self.assertEqual([s.often for s in (plain, often, own)], [False, True, True])
-        self.assertIn(".often = true,", sqlgen.tables("", [], [often], []))
-        self.assertNotIn(".often = true,", sqlgen.tables("", [], [plain], []))
-
-    def test_what_writes_is_not_asked_often(self):
-        self.refused_text("-- often\nDELETE FROM note WHERE a = $1", "only reads", line=1)
-
     def test_an_insert_of_many_rows_counts_its_parameters_on(self):
         one, *many = statements("-- name: note_add\n-- many\nINSERT INTO note (a, b, c)\nVALUES ($2, lower($1), 0)")
         self.assertEqual([(s.name, s.rows, s.params, s.writes) for s in many], [("note_add_x8", 8, 16, True), ("note_add_x4", 4, 8, True), ("note_add_x3", 3, 6, True), ("note_add_x2", 2, 4, True)])
