@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fiber/fiber.h"
 #include "db/engine.h"
 
 #include <stdlib.h>
@@ -56,12 +55,6 @@ const char *
 db_engine(const struct db *db)
 {
 	return db->engine->name;
-}
-
-bool
-db_at_hand(const struct db *db)
-{
-	return db->engine->at_hand;
 }
 
 status
@@ -220,8 +213,6 @@ tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
 	struct tx tx;
 	status s;
 
-	if (fiber_refuses(cx))
-		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
 	s = run(cx, &tx);
 	if (s == E_COMMIT_UNKNOWN)
@@ -238,28 +229,13 @@ tx_run(struct ctx *cx, tx_fn *fn, void *arg)
 	return tx_run_probed(cx, fn, arg, NULL);
 }
 
-static status
-run_read(struct ctx *cx, tx_fn *fn, void *arg, bool glances)
-{
-	struct tx tx;
-
-	if (!db_at_hand(cx->db) && fiber_refuses(cx))
-		return E_BUSY;
-	start(cx, &tx, fn, arg, false);
-	tx.glances = glances;
-	return run(cx, &tx);
-}
-
 status
 db_read(struct ctx *cx, tx_fn *fn, void *arg)
 {
-	return run_read(cx, fn, arg, false);
-}
+	struct tx tx;
 
-status
-db_glance(struct ctx *cx, tx_fn *fn, void *arg)
-{
-	return run_read(cx, fn, arg, true);
+	start(cx, &tx, fn, arg, false);
+	return run(cx, &tx);
 }
 
 void

@@ -31,7 +31,6 @@ struct sql {
 	uint16_t index;		       /* its place in sql_all */
 	uint8_t params, columns;       /* columns 0: gives no rows */
 	bool writes;		       /* refused inside db_read */
-	bool often;		       /* db_glance may know its answer from before (SQLite) */
 };
 
 /* All statements of the program, generated. Prepared by db_prepare. */
@@ -95,7 +94,6 @@ void db_close(struct db *db);
 
 /* "sqlite" or "postgres", and the engine's version. */
 const char *db_engine(const struct db *db);
-bool db_at_hand(const struct db *db); /* does a read wait for nobody, so that it may be on a fiber? */
 status db_engine_version(struct ctx *cx, str *out_text) MUST_USE;
 
 /* --- schema --- */
@@ -143,10 +141,6 @@ status tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe) M
 
 /* Runs fn in one consistent read: statements that write are refused (a bug: stops the program). */
 status db_read(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
-
-/* The same, for a read that comes again and again: what it asked before (sql.often) need not be read anew where nothing was
- * committed since. It begins anew whenever fn is called: where somebody commits meanwhile, that may be twice. */
-status db_glance(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
 /* Inside tx_run: hook runs once, in the caller's thread, after the commit is durable; in order; not at all
  * without it. */

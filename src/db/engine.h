@@ -36,7 +36,6 @@ struct tx {
 	tx_fn *fn;
 	void *arg;
 	bool writes;	  /* from tx_run; false: from db_read */
-	bool glances;	  /* from db_glance: answers that are known may be given */
 	void *connection; /* the engine's; set by tx_call */
 	int64_t now_us;	  /* tx_now_us, once it was asked; 0: not yet */
 	int64_t began_us; /* clock_mono_us before the clock was read */
@@ -75,7 +74,6 @@ struct row_sink {
 
 struct engine {
 	const char *name; /* "sqlite" */
-	bool at_hand;	  /* a read waits for nobody, so that it may be on a fiber */
 
 	/* Errors as db_open. On OK db->self is set; on failure nothing is left open. */
 	status (*open)(struct ctx *cx, struct db *db, const struct db_options *options);

@@ -15,7 +15,6 @@ SELECT '' FROM org WHERE org_id = $1 AND org_id = ''
 SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)
 
 -- name: caller_epoch sqlite
--- often
 -- One number for all of what the statements below and the agent's tiers say, and the clock where that is a question of
 -- its own. Every table they read has a trigger that draws another number (tests/unit/core/known.c insists).
 SELECT epoch, 0 FROM rights_epoch WHERE org_id = $1

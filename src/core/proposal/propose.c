@@ -465,7 +465,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 
 /* Paid for last: whatever fails before is said, and charged, by the transaction that runs instead. */
 status
-proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
+proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
 	struct proposal_called called = { 0 };
 	struct making m = { .in = in };

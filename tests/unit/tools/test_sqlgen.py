@@ -61,15 +61,6 @@ class Statements(Refusals):
         self.assertEqual(s.of["postgres"].text_for("postgres"), "SELECT id FROM note")
         self.assertEqual((s.params, s.columns, s.writes), (0, 1, False))
 
-    def test_what_is_asked_often_is_marked(self):
-        plain, often, own = statements("-- name: note_a\nSELECT a FROM note\n-- name: note_b\n-- often\nSELECT a FROM note\n"
-                                       "-- name: note_c sqlite\n-- often\nSELECT a FROM note\n-- name: note_c postgres\nSELECT 1")
-        self.assertEqual([s.often for s in (plain, often, own)], [False, True, True])
-        self.assertIn(".often = true,", sqlgen.tables("", [], [often], []))
-        self.assertNotIn(".often = true,", sqlgen.tables("", [], [plain], []))
-
-    def test_what_writes_is_not_asked_often(self):
-        self.refused_text("-- often\nDELETE FROM note WHERE a = $1", "only reads", line=1)
 
     def test_columns_are_counted_at_the_top_level(self):
         for text, columns in [
