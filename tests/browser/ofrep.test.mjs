@@ -47,6 +47,7 @@ const mint = () => ok(w.admin.post('/api/v1/tokens', { name: 'page', principalId
 /** A page of another origin; what it asked the server for is in page.asked. */
 async function open(context = undefined) {
 	const own = context ?? (await browser.newContext());
+	own.setDefaultTimeout(120_000); // the machine may be busy
 	const page = Object.assign(await own.newPage(), { asked: [], wrong: [] });
 	page.on('response', (response) => response.url().includes('/ofrep/') && page.asked.push({ method: response.request().method(), url: response.url(), status: response.status() }));
 	page.on('pageerror', (error) => page.wrong.push(error.message));

@@ -40,6 +40,11 @@ function environment(extra = {}) {
 /** What a build with a sanitizer says when it found something. */
 export const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
 
+/** For what reads a stream: that ends when we leave or the server dies. Text that is not of its form is the server's fault and fails the test. */
+export function streamEnded(error) {
+	if (error instanceof SyntaxError) throw error;
+}
+
 /** Runs the program to its end; `first` is a line of shell that comes before it, such as a ulimit. */
 export async function run(args, { env, cwd, first } = {}) {
 	const words = first ? ['/bin/sh', '-c', `${first}; exec "$@"`, 'sh', program, ...args] : [program, ...args];

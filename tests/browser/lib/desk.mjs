@@ -19,6 +19,8 @@ if (!existsSync(program)) throw new Error(`${program} does not exist; tools/inst
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const pictures = path.join(root, 'build/screenshots');
 const password = 'correct horse battery';
+/** How long a page is waited for: what takes longer is broken, not slow. */
+export const PATIENCE_MS = 120_000;
 
 export const looks = {
 	light: { viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
@@ -54,6 +56,7 @@ export class Desk {
 	/** A browser of somebody's own; what went wrong in its pages is in page.wrong. */
 	async page(at = '/', { look = 'light', locale = 'en-US', context } = {}) {
 		const own = context ?? (await this.browser.newContext({ ...looks[look], locale }));
+		own.setDefaultTimeout(PATIENCE_MS);
 		const page = Object.assign(await own.newPage(), { wrong: [], asked: [] });
 		page.on('pageerror', (error) => page.wrong.push(error.message));
 		page.on('console', (message) => message.type() === 'error' && /Content Security Policy|Trusted/i.test(message.text()) && page.wrong.push(message.text()));
