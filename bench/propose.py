@@ -5,7 +5,6 @@ bench/run propose [ROUNDS] [SECONDS]: 8 and 32 connections that are kept, one ag
 budget, dry-run, policy, card, row, call and audit entry, durable. The server has been at work before (plane.age). Both run right after each other, every
 other round in reverse; ratios are taken in each round, and the lesser median counts. The goals: a quarter of pgbench's rate, and at
 most 6 round trips to the database (one proposal alone, the least of several: sealing runs meanwhile and counts too).
-`together` is transactions in a COMMIT.
 """
 import pathlib
 import statistics
@@ -39,30 +38,22 @@ def trips_of_one(server, token):
     return min(seen)
 
 
-def ours(server, tokens, clients, seconds):
-    """(proposals/s, p50 us, p99 us, transactions in a COMMIT)"""
-    before = [server.metric(f'db_{what}_total') for what in ('transactions', 'batches')]
-    figures = server.load('propose', clients, seconds, tokens[:clients])
-    transactions, batches = (server.metric(f'db_{what}_total') - b for what, b in zip(('transactions', 'batches'), before))
-    return *figures, transactions / batches
-
-
 def measure(server, url, script, tokens, clients, rounds, seconds):
     got = []
     for i in range(rounds):
         row = {}
         for who in ('ours', 'pgbench') if i % 2 else ('pgbench', 'ours'):
-            row[who] = (ours(server, tokens, clients, seconds) if who == 'ours'
+            row[who] = (server.load('propose', clients, seconds, tokens[:clients]) if who == 'ours'
                         else (pgbench(url, script, clients, seconds),))
         got.append((*row['ours'], row['pgbench'][0]))
     return got
 
 
 def report(clients, got):
-    rate, p50, p99, together, theirs = (statistics.median(column) for column in zip(*got))
-    ratios = [row[0] / row[4] for row in got]
+    rate, p50, p99, theirs = (statistics.median(column) for column in zip(*got))
+    ratios = [row[0] / row[3] for row in got]
     ratio = statistics.median(ratios)
-    print(f'{clients:>8}{rate:>10.0f}{p50 / 1000:>8.1f}{p99 / 1000:>8.1f}{together:>10.1f}{theirs:>11.0f}{ratio:>8.3f}{GOAL:>6}'
+    print(f'{clients:>8}{rate:>10.0f}{p50 / 1000:>8.1f}{p99 / 1000:>8.1f}{theirs:>11.0f}{ratio:>8.3f}{GOAL:>6}'
           f'   {" ".join(f"{r:.3f}" for r in ratios)}')
     return ratio
 
@@ -80,7 +71,7 @@ def main():
             trips = trips_of_one(server, tokens[0])
             got = {clients: measure(server, url, script, tokens, clients, rounds, seconds) for clients in CLIENTS}
     print(f'{rounds} rounds of {seconds} s, medians; a proposal alone takes {trips} round trips (goal {TRIPS_GOAL})')
-    print(f'{"clients":>8}{"propose/s":>10}{"p50 ms":>8}{"p99 ms":>8}{"together":>10}{"pgbench/s":>11}{"ratio":>8}{"goal":>6}   per round')
+    print(f'{"clients":>8}{"propose/s":>10}{"p50 ms":>8}{"p99 ms":>8}{"pgbench/s":>11}{"ratio":>8}{"goal":>6}   per round')
     print(f'propose ratio={min(report(clients, rows) for clients, rows in got.items()):.3f}')
 
 

@@ -94,8 +94,6 @@ write_http(const struct app *app, struct buf *b)
 	one(b, "countersign_http_streams", "gauge", "Open event streams.", s.streams);
 	one(b, "countersign_http_requests_total", "counter", "Requests that reached a handler.", s.requests);
 	one(b, "countersign_http_refused_total", "counter", "Requests refused before a handler.", s.refused);
-	one(b, "countersign_http_light_total", "counter",
-		"Requests that waited for another system without a worker.", s.light);
 	one(b, "countersign_http_jobs_waiting", "gauge", "Requests waiting for a worker.", s.jobs_waiting);
 }
 
@@ -114,7 +112,8 @@ write_db(const struct app *app, struct buf *b)
 	one(b, "countersign_db_round_trips_total", "counter",
 		"Times that the server was waited for (PostgreSQL).", s.round_trips);
 	one(b, "countersign_db_queue", "gauge",
-		"Transactions waiting for their turn, or for who commits them together.", s.queue_now);
+		"Transactions waiting for the writer (SQLite) or for a connection (PostgreSQL).",
+		s.queue_now);
 }
 
 void

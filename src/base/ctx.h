@@ -18,7 +18,6 @@ struct credential;
 struct db;
 struct event_hub;
 struct feed;
-struct fiber;
 struct keys;
 struct behind;
 struct lanes;
@@ -92,10 +91,9 @@ struct ctx {
 	struct lanes *lanes;	       /* the ways to other systems (core/outside); NULL: none */
 	struct later *later;	       /* set by an operation: goes on after its transaction (core/outside) */
 	const struct ctx_place
-		*place;	     /* the worker's that runs this, to be lent while it waits; NULL: none */
-	struct fiber *fiber; /* on which this runs: nobody may be held up (base/fiber); NULL: a thread */
-	str public_url;	     /* where people reach us, "https://host", or empty */
-	bool rights_held;    /* the lock on rights is ours alone (op_need_rights) */
+		*place;	  /* the worker's that runs this, to be lent while it waits; NULL: none */
+	str public_url;	  /* where people reach us, "https://host", or empty */
+	bool rights_held; /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */

@@ -41,26 +41,19 @@
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
 #define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
 #define LIMIT_HTTP_LENDS	      256 /* workers that wait for other systems: four lanes that hang (LIMIT_LANE_...) */
-#define LIMIT_FIBERS		      256u /* reads of other systems that wait on the loop: as many as places may be lent */
-#define LIMIT_HTTP_AWAKE_US                                                                                  \
-	INT64_C(500) /* that a loop looks around before it sleeps, where calls come closely */
-#define LIMIT_FIBER_STACK	     (8 * MIB) /* of addresses, as threads have: what was never touched costs nothing */
-#define LIMIT_HTTP_CONNECTIONS	     16384	 /* the crowd of 12,000 with room, 4 KiB each when idle */
-#define LIMIT_HTTP_PER_ADDRESS	     1024	 /* one office behind one address, not one attacker */
-#define LIMIT_HTTP_SEGMENTS	     32u	 /* of a path; our deepest has a third */
-#define LIMIT_HTTP_PIPELINE	     (64u * KIB) /* read ahead of the request being answered */
-#define LIMIT_HTTP_LINGER_SECONDS    2u	 /* an answer to a request not read to its end may take to arrive */
-#define LIMIT_HTTP_HEARTBEAT_SECONDS 15u /* proxies give up a silent stream after 30 to 60 */
-#define LIMIT_HTTP_CHUNK_LINES	     (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
-#define LIMIT_HTTP_SPARE_SLOTS	     64u	 /* memory of finished requests kept for the next */
+#define LIMIT_HTTP_CONNECTIONS	      16384	  /* the crowd of 12,000 with room, 4 KiB each when idle */
+#define LIMIT_HTTP_PER_ADDRESS	      1024	  /* one office behind one address, not one attacker */
+#define LIMIT_HTTP_SEGMENTS	      32u	  /* of a path; our deepest has a third */
+#define LIMIT_HTTP_PIPELINE	      (64u * KIB) /* read ahead of the request being answered */
+#define LIMIT_HTTP_LINGER_SECONDS     2u  /* an answer to a request not read to its end may take to arrive */
+#define LIMIT_HTTP_HEARTBEAT_SECONDS  15u /* proxies give up a silent stream after 30 to 60 */
+#define LIMIT_HTTP_CHUNK_LINES	      (16u * KIB) /* chunk extensions and trailers, which we ignore, in all */
+#define LIMIT_HTTP_SPARE_SLOTS	      64u	  /* memory of finished requests kept for the next */
 
 #define LIMIT_PEEK_BODY (4u * KIB) /* more is read by a worker: the loop serves everybody */
 
 /* --- HTTP, as a client --- */
 #define LIMIT_CLIENT_CONNECT_MS 5000
-#define LIMIT_CLIENT_LINE_US                                                                                 \
-	INT64_C(60000000)		    /* a kept connection that was silent for longer is not trusted */
-#define LIMIT_CLIENT_READS	16	    /* of 16 KiB at a time: then others have their turn */
 #define LIMIT_CLIENT_MS		60000	    /* longer than any answer of ours takes */
 #define LIMIT_CLIENT_CREDENTIAL (16u * KIB) /* access tokens with many claims; ours have a hundredth */
 #define LIMIT_CONNECTION_NETS	16u	    /* private networks that one connection may be in */
@@ -92,17 +85,13 @@
 #define LIMIT_BRIDGE_FAREWELL_MS 500
 
 /* --- database --- */
-#define LIMIT_TX_BATCH	  64u	  /* transactions in one group commit */
-#define LIMIT_TX_BATCH_US 5000	  /* how long a batch goes on taking what was not there when it began */
-#define LIMIT_TX_COMPANY  16u	  /* those committed together on PostgreSQL: their locks are held for all */
-#define LIMIT_TX_GUESS_US 1000000 /* how old a reading of the clock may be that another is made of */
-#define LIMIT_TX_QUEUE	  4096u	  /* transactions waiting for the writer; beyond it 503 */
-#define LIMIT_TX_RERUNS	  10u	  /* serialization failures before the caller hears of it */
-#define LIMIT_TX_HOOKS	  64u	  /* after-commit hooks of one transaction */
+#define LIMIT_TX_BATCH	  64u	/* transactions in one group commit */
+#define LIMIT_TX_BATCH_US 5000	/* how long a batch goes on taking what was not there when it began */
+#define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
+#define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
+#define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
 #define LIMIT_DB_PARAMS	  48u
-#define LIMIT_DB_MANY	  8u	    /* rows in one INSERT, of transactions in company */
-#define LIMIT_DB_KEPT	  (8 * KIB) /* an answer that db_glance knows from before, with its question */
-#define LIMIT_DB_ROWS	  10000u    /* rows one db_all may bring; lists are paged far below */
+#define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
 /* --- PostgreSQL: the server ends what a client holds too long, the client ends what a server never answers
  * --- */
@@ -259,19 +248,15 @@
 #define LIMIT_MCP_KEPT		  64u	      /* answers kept for legacy clients whose stream broke ... */
 #define LIMIT_MCP_KEPT_BYTES	  (64u * KIB) /* ... each at most so large */
 #define LIMIT_MCP_PAGE		  250u	      /* tools of one page: a model sees them all at once anyway */
-#define LIMIT_MCP_PAGES		  16u /* such pages kept ready: one for each set of rights that is in use */
-#define LIMIT_MCP_LIGHT		  (16 * KIB) /* a larger message is never tried on the loop: it is read there */
-#define LIMIT_MCP_LIGHT_ANSWER                                                                               \
-	(64 * KIB) /* who answers with more is a while for workers only: it is read there, too */
-#define LIMIT_MCP_LIGHT_REST_US INT64_C(60000000) /* that while */
-#define LIMIT_MCP_BATCH		16u		  /* messages of one batch: one worker runs them */
-#define LIMIT_MCP_ANSWERED	256u		  /* tasks whose client is not asked again; an older one is */
-#define LIMIT_MCP_SUBSCRIPTIONS 1024u		  /* resources that legacy sessions follow, all of them */
-#define LIMIT_MCP_URI		256u		  /* bytes of such a resource's address; ours have 60 */
-#define LIMIT_MCP_WAIT_TEXT	1024u /* a call that waits, as the id of an event: a header carries it */
-#define LIMIT_MCP_URIS		16u   /* resources that one stream follows: each is a look */
-#define LIMIT_MCP_PARAMS	256u  /* arguments that headers repeat, of all tools of a server */
-#define LIMIT_MCP_HEADERS	16u   /* ... and of one call */
+#define LIMIT_MCP_PAGES		  16u	/* such pages kept ready: one for each set of rights that is in use */
+#define LIMIT_MCP_BATCH		  16u	/* messages of one batch: one worker runs them */
+#define LIMIT_MCP_ANSWERED	  256u	/* tasks whose client is not asked again; an older one is */
+#define LIMIT_MCP_SUBSCRIPTIONS	  1024u /* resources that legacy sessions follow, all of them */
+#define LIMIT_MCP_URI		  256u	/* bytes of such a resource's address; ours have 60 */
+#define LIMIT_MCP_WAIT_TEXT	  1024u /* a call that waits, as the id of an event: a header carries it */
+#define LIMIT_MCP_URIS		  16u	/* resources that one stream follows: each is a look */
+#define LIMIT_MCP_PARAMS	  256u	/* arguments that headers repeat, of all tools of a server */
+#define LIMIT_MCP_HEADERS	  16u	/* ... and of one call */
 
 /* --- other MCP servers (exec/mcp) --- */
 #define LIMIT_UPSTREAM_TOOLS	  2000u		      /* of one: as LIMIT_AGENT_TOOLS */

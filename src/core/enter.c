@@ -2,12 +2,10 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
-#include "base/fiber/fiber.h"
 #include "core/gate/budget.h"
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
-#include "core/known/known.h"
 #include "core/outside/outside.h"
 #include "db/db.h"
 
@@ -235,25 +233,10 @@ ask(struct ctx *cx, void *arg)
 	return s;
 }
 
-/* Those of one organization travel together where we know who asks: they take the same lock. Who applies at once takes others. */
-static bool
-has_company(struct ctx *cx, const struct entry *e, str *out_name)
-{
-	const struct credential *c = cx->credential;
-	struct caller known;
-
-	if (!e->op->wants_company || !c || !c->bearer.len || !cx->known ||
-		!known_find(cx->known, cx->arena, c, &known) || known.auto_mode)
-		return false;
-	*out_name = known.org_id;
-	return e->op->wants_company(cx, e->in);
-}
-
 static status
 write(struct ctx *cx, struct entry *e)
 {
-	str name;
-	status s = has_company(cx, e, &name) ? tx_run_together(cx, enter, e, name) : tx_run(cx, enter, e);
+	status s = tx_run(cx, enter, e);
 
 	if (s != E_BUSY || !cx->rights_wanted)
 		return s;
@@ -261,25 +244,25 @@ write(struct ctx *cx, struct entry *e)
 	return tx_run(cx, enter, e); /* with the lock it asked for */
 }
 
-/* --- what needs no transaction after all --- */
+/* --- what needs no write transaction --- */
 
 static status
-glance(struct ctx *cx, void *arg)
+read_path(struct ctx *cx, void *arg)
 {
 	struct entry *e = arg;
 
 	begin_again(cx, e);
 	TRY(ask(cx, e));
-	return e->op->glance(cx, e->in, e->out);
+	return e->op->read_path(cx, e->in, e->out);
 }
 
-/* False: the transaction shall run. */
+/* False: the write transaction is needed. */
 static bool
-glanced(struct ctx *cx, struct entry *e)
+took_read_path(struct ctx *cx, struct entry *e)
 {
-	if (!e->op->glance || !e->op->wants_glance(cx, e->in))
+	if (!e->op->read_path || !e->op->wants_read_path(cx, e->in))
 		return false;
-	if (db_glance(cx, glance, e) == OK)
+	if (db_read(cx, read_path, e) == OK)
 		return true;
 	ctx_clear(cx);
 	return false;
@@ -293,7 +276,7 @@ run(struct ctx *cx, struct entry *e, void *in)
 	if (op->tx == OP_TX_NONE)
 		return is_public(op) ? op->run(cx, in, e->out)
 				     : fail(cx, E_FORBIDDEN, "nobody may call %s", op->name);
-	if (glanced(cx, e))
+	if (took_read_path(cx, e))
 		return OK;
 	bool prepares = op->prepare && (!op->wants_prepare || op->wants_prepare(cx, in));
 
@@ -340,8 +323,6 @@ op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);
-	if (fiber_refused(cx)) /* before anything is done outside */
-		s = E_BUSY;
 	if (s == OK)
 		after = go_on(cx, &e);
 	cx->caller = NULL; /* it lives here */

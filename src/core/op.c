@@ -156,10 +156,8 @@ problem(const struct op *op)
 		return "it has no path";
 	if (op->peek && (op->where == OP_INLINE || op->effect != OP_READ))
 		return "only what a worker reads is worth a peek";
-	if (op->wants_company && op->tx != OP_TX_DECIDE)
-		return "only what decides is committed together with others";
-	if (op->glance && (op->tx != OP_TX_DECIDE || !op->wants_glance))
-		return "a glance is for what would write, and must be wanted";
+	if (op->read_path && (op->tx != OP_TX_DECIDE || !op->wants_read_path))
+		return "a read path is for what decides, and says when it is wanted";
 	if (!op->run)
 		return "it does not run anything";
 	if (!op->in != !op->in_size)

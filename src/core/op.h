@@ -77,9 +77,6 @@ struct op {
 	 * found entitled. May be NULL. */
 	status (*prepare)(struct ctx *cx, void *in);
 	bool (*wants_prepare)(struct ctx *cx, const void *in); /* is there any for this input? NULL: always */
-	/* Of one that decides: may its transaction be one of several that are committed together (tx_run_together)? Memory only,
-	 * nobody identified. NULL: no. */
-	bool (*wants_company)(struct ctx *cx, const void *in);
 	/*
 	 * On the event loop, before a worker has its turn, nobody identified yet: memory only, and quick. OK: it
 	 * wrote the members of the answer; E_BUSY: a worker shall run it, nothing was done; anything else is the
@@ -87,12 +84,13 @@ struct op {
 	 */
 	status (*peek)(struct ctx *cx, const void *in, struct json_out *out);
 	/*
-	 * Of one that writes: on a worker, in one consistent read with cx->caller, before all else. OK: it wrote the
-	 * answer, or set cx->later; anything else: nothing was done, and it runs in its transaction as if this had not
-	 * been. May be NULL. The first asks whether it is worth it: memory only, nobody identified.
+	 * The read path of an operation that decides: it is tried before the write transaction, on the worker, in one
+	 * consistent read with cx->caller. OK: it wrote the answer, or set cx->later, and there is no write transaction.
+	 * Anything else: nothing was done, and `run` runs in its transaction as if this had not been tried. May be NULL.
+	 * wants_read_path says whether it is worth trying: from memory, before the caller is identified.
 	 */
-	bool (*wants_glance)(struct ctx *cx, const void *in);
-	status (*glance)(struct ctx *cx, const void *in, struct json_out *out);
+	bool (*wants_read_path)(struct ctx *cx, const void *in);
+	status (*read_path)(struct ctx *cx, const void *in, struct json_out *out);
 	/* Reads *in, writes the members of the answer into the object that is open. */
 	status (*run)(struct ctx *cx, const void *in, struct json_out *out);
 };

@@ -4,8 +4,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fiber/fiber.h"
-#include "base/scoped.h"
 #include "db/engine.h"
 
 #include <stdlib.h>
@@ -23,13 +21,6 @@ program_catalog(void)
 	};
 }
 
-static void
-free_db(struct db *db)
-{
-	CHECK(pthread_mutex_destroy(&db->clock.mutex) == 0);
-	free(db);
-}
-
 status
 db_open(struct ctx *cx, const struct db_options *options, struct db **out_db)
 {
@@ -42,10 +33,9 @@ db_open(struct ctx *cx, const struct db_options *options, struct db **out_db)
 	db->catalog = options->catalog ? *options->catalog : program_catalog();
 	for (size_t i = 0; i < db->catalog.sql_count; i++)
 		CHECK(db->catalog.sql[i]->index == i);
-	CHECK(pthread_mutex_init(&db->clock.mutex, NULL) == 0);
 	s = db->engine->open(cx, db, options);
 	if (s != OK) {
-		free_db(db);
+		free(db);
 		return s;
 	}
 	*out_db = db;
@@ -58,19 +48,13 @@ db_close(struct db *db)
 	if (!db)
 		return;
 	db->engine->close(db);
-	free_db(db);
+	free(db);
 }
 
 const char *
 db_engine(const struct db *db)
 {
 	return db->engine->name;
-}
-
-bool
-db_at_hand(const struct db *db)
-{
-	return db->engine->at_hand;
 }
 
 status
@@ -140,26 +124,6 @@ forget_now(struct tx *tx)
 	tx->now_sent = false;
 }
 
-static void
-note_clock(struct db_clock *c, int64_t now_us, int64_t began_us)
-{
-	scoped_lock held = lock(&c->mutex);
-
-	c->now_us = now_us;
-	c->began_us = began_us;
-	c->heard_us = clock_mono_us();
-}
-
-static void
-keep_now(struct tx *tx, int64_t now_us)
-{
-	tx->now_us = now_us;
-	if (tx->company) {
-		tx->company->now_us = now_us;
-		tx->company->began_us = tx->began_us;
-	}
-}
-
 status
 tx_call(struct ctx *cx, struct tx *tx, void *connection)
 {
@@ -171,12 +135,7 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 	}
 	tx->connection = connection;
 	forget_now(tx);
-	if (tx->company && tx->company->now_us) {
-		tx->now_us = tx->company->now_us;
-		tx->began_us = tx->company->began_us;
-	}
 	tx->doomed = OK;
-	tx->wrote = false;
 	tx->hook_count = 0;
 	cx->tx = tx;
 	s = tx->fn(cx, tx->arg);
@@ -204,7 +163,6 @@ run(struct ctx *cx, struct tx *tx)
 		s = tx->writes ? e->transact(cx, tx) : e->read(cx, tx);
 		if (s == OK || !tx->rerun || reruns == LIMIT_TX_RERUNS || out_of_time(cx))
 			return s;
-		tx->together = (str){ 0 }; /* what ran into others is run by itself */
 		atomic_fetch_add(&tx->db->counters.reruns, 1);
 	}
 }
@@ -249,40 +207,20 @@ run_hooks(const struct tx *tx)
 		tx->hooks[i].fn(tx->hooks[i].arg);
 }
 
-static status
-run_and_settle(struct ctx *cx, struct tx *tx, tx_probe_fn *probe)
-{
-	status s = run(cx, tx);
-
-	if (s == E_COMMIT_UNKNOWN)
-		s = settle(cx, tx, probe);
-	TRY(s);
-	atomic_fetch_add(&tx->db->counters.transactions, 1);
-	run_hooks(tx);
-	return OK;
-}
-
 status
 tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe)
 {
 	struct tx tx;
+	status s;
 
-	if (fiber_refuses(cx))
-		return E_BUSY;
 	start(cx, &tx, fn, arg, true);
-	return run_and_settle(cx, &tx, probe);
-}
-
-status
-tx_run_together(struct ctx *cx, tx_fn *fn, void *arg, str name)
-{
-	struct tx tx;
-
-	if (fiber_refuses(cx))
-		return E_BUSY;
-	start(cx, &tx, fn, arg, true);
-	tx.together = name;
-	return run_and_settle(cx, &tx, NULL);
+	s = run(cx, &tx);
+	if (s == E_COMMIT_UNKNOWN)
+		s = settle(cx, &tx, probe);
+	TRY(s);
+	atomic_fetch_add(&tx.db->counters.transactions, 1);
+	run_hooks(&tx);
+	return OK;
 }
 
 status
@@ -291,28 +229,13 @@ tx_run(struct ctx *cx, tx_fn *fn, void *arg)
 	return tx_run_probed(cx, fn, arg, NULL);
 }
 
-static status
-run_read(struct ctx *cx, tx_fn *fn, void *arg, bool glances)
-{
-	struct tx tx;
-
-	if (!db_at_hand(cx->db) && fiber_refuses(cx))
-		return E_BUSY;
-	start(cx, &tx, fn, arg, false);
-	tx.glances = glances;
-	return run(cx, &tx);
-}
-
 status
 db_read(struct ctx *cx, tx_fn *fn, void *arg)
 {
-	return run_read(cx, fn, arg, false);
-}
+	struct tx tx;
 
-status
-db_glance(struct ctx *cx, tx_fn *fn, void *arg)
-{
-	return run_read(cx, fn, arg, true);
+	start(cx, &tx, fn, arg, false);
+	return run(cx, &tx);
 }
 
 void
@@ -333,41 +256,6 @@ doom(struct tx *tx, status s)
 	return s;
 }
 
-bool
-tx_learnt(const struct ctx *cx, str name, int64_t *out)
-{
-	const struct tx *tx = cx->tx;
-
-	if (!tx->company || !tx->company->has_learnt || !str_eq(tx->together, name))
-		return false;
-	*out = tx->company->learnt;
-	return true;
-}
-
-void
-tx_learn(struct ctx *cx, str name, int64_t n)
-{
-	const struct tx *tx = cx->tx;
-
-	CHECK(!tx->nested);
-	if (!tx->company || !str_eq(tx->together, name))
-		return;
-	tx->company->has_learnt = true;
-	tx->company->learnt = n;
-}
-
-status
-tx_alone(struct ctx *cx)
-{
-	struct tx *tx = cx->tx;
-
-	CHECK(tx && tx->writes);
-	if (!tx->company || tx->company->count == 1)
-		return OK;
-	tx->company->broken = true;
-	return fail(cx, E_BUSY, "this is not done in company; nothing was changed");
-}
-
 enum nested { NESTED_UNDO, NESTED_UNDO_LATER, NESTED_KEEP };
 
 /* Runs fn behind a savepoint; what it did stays only where it may and fn says OK. */
@@ -377,17 +265,14 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, enum nested how)
 	struct tx *tx = cx->tx;
 	size_t hooks;
 	status s, undone;
-	bool inside, wrote;
+	bool inside;
 
 	CHECK(tx && tx->writes);
 	TRY(tx->doomed);
 	hooks = tx->hook_count;
 	inside = tx->nested;
-	wrote = tx->wrote;
-	/* What fails before the savepoint is not undone by it, and must not be taken for what fails behind it. In company it
-	 * need not be waited for: whatever fails there breaks that up. */
-	if (!tx->company || inside)
-		TRY(doom(tx, flush(cx, tx, OK)));
+	/* A statement that fails before the savepoint is not undone by it: its failure is the transaction's, not fn's. */
+	TRY(doom(tx, flush(cx, tx, OK)));
 	TRY(doom(tx, tx->db->engine->savepoint(cx, tx)));
 	tx->asked = false;
 	tx->nested = true;
@@ -401,7 +286,6 @@ run_nested(struct ctx *cx, tx_fn *fn, void *arg, enum nested how)
 		return doom(tx, tx->db->engine->keep(cx, tx));
 	tx->hook_count = hooks;
 	tx->doomed = OK;
-	tx->wrote = wrote;
 	undone = tx->db->engine->undo(cx, tx);
 	if (undone != OK) /* what fn met broke the whole transaction: a full disk, a lost connection */
 		return doom(tx, s != OK ? s : undone);
@@ -467,39 +351,8 @@ void
 tx_now_is(struct ctx *cx, int64_t now_us)
 {
 	CHECK(cx->tx != NULL);
-	if (cx->tx->now_us)
-		return;
-	note_clock(&cx->tx->db->clock, now_us, cx->tx->began_us);
-	keep_now(cx->tx, now_us);
-}
-
-/* False: it was not read, or too long ago. */
-static bool
-guess(struct db_clock *c, int64_t *out_now_us, int64_t *out_began_us)
-{
-	scoped_lock held = lock(&c->mutex);
-	int64_t passed_us = clock_mono_us() - c->heard_us;
-
-	if (!c->now_us || passed_us >= LIMIT_TX_GUESS_US)
-		return false;
-	*out_now_us = c->now_us + passed_us;
-	*out_began_us = c->began_us + passed_us;
-	return true;
-}
-
-bool
-tx_now_guess(struct ctx *cx, int64_t *out_us)
-{
-	struct tx *tx = cx->tx;
-	int64_t now_us;
-
-	CHECK(tx != NULL);
-	if (!tx->together.len || tx->now_us || !tx->db->engine->now_later ||
-		!guess(&tx->db->clock, &now_us, &tx->began_us))
-		return false;
-	keep_now(tx, now_us);
-	*out_us = now_us;
-	return true;
+	if (!cx->tx->now_us)
+		cx->tx->now_us = now_us;
 }
 
 status
@@ -509,13 +362,8 @@ tx_now_us(struct ctx *cx, int64_t *out_us)
 
 	CHECK(tx != NULL);
 	TRY(tx->doomed);
-	if (!tx->now_us) {
-		int64_t now_us;
-
-		TRY(doom(tx, tx->db->engine->now(cx, tx, &now_us)));
-		note_clock(&tx->db->clock, now_us, tx->began_us);
-		keep_now(tx, now_us);
-	}
+	if (!tx->now_us)
+		TRY(doom(tx, tx->db->engine->now(cx, tx, &tx->now_us)));
 	*out_us = tx->now_us;
 	return OK;
 }

@@ -29,14 +29,8 @@ struct sql {
 	const char *name;	       /* "proposal_get", from the .sql file */
 	const char *sqlite, *postgres; /* the text for each engine */
 	uint16_t index;		       /* its place in sql_all */
-	uint16_t params;
-	uint8_t columns; /* 0: gives no rows */
-	uint8_t rows;	 /* that an INSERT of many brings; the parameters are that many times those of one */
-	bool writes;	 /* refused inside db_read */
-	bool often;	 /* db_glance may know its answer from before (SQLite) */
-
-	/* The same for several rows, most first, NULL ends it. NULL: there is none. */
-	const struct sql *const *many;
+	uint8_t params, columns;       /* columns 0: gives no rows */
+	bool writes;		       /* refused inside db_read */
 };
 
 /* All statements of the program, generated. Prepared by db_prepare. */
@@ -100,7 +94,6 @@ void db_close(struct db *db);
 
 /* "sqlite" or "postgres", and the engine's version. */
 const char *db_engine(const struct db *db);
-bool db_at_hand(const struct db *db); /* does a read wait for nobody, so that it may be on a fiber? */
 status db_engine_version(struct ctx *cx, str *out_text) MUST_USE;
 
 /* --- schema --- */
@@ -146,30 +139,8 @@ typedef status tx_probe_fn(struct ctx *cx, void *arg, bool *out_committed);
 status tx_run(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 status tx_run_probed(struct ctx *cx, tx_fn *fn, void *arg, tx_probe_fn *probe) MUST_USE;
 
-/*
- * The same, for what may be one of several transactions of this name (lives until it returns) that are run one after the
- * other and committed with one COMMIT; what breaks one of them breaks up the company, and each runs by itself. For many small ones
- * that neither wait for nor lock what others need: on PostgreSQL they hold all of their locks until the last is done. On SQLite
- * every transaction has company.
- */
-status tx_run_together(struct ctx *cx, tx_fn *fn, void *arg, str name) MUST_USE;
-
-/*
- * Inside tx_run: what the first of a company finds out under a lock that it keeps, so that the others of this name need
- * neither lock nor ask; not inside tx_try or tx_nest, which give locks back. tx_learn does nothing for one by itself, nor for another name.
- */
-bool tx_learnt(const struct ctx *cx, str name, int64_t *out);
-void tx_learn(struct ctx *cx, str name, int64_t n);
-
-/* Inside tx_run: it goes on only by itself. Where it has company this fails, and all of them begin again. */
-status tx_alone(struct ctx *cx) MUST_USE;
-
 /* Runs fn in one consistent read: statements that write are refused (a bug: stops the program). */
 status db_read(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
-
-/* The same, for a read that comes again and again: what it asked before (sql.often) need not be read anew where nothing was
- * committed since. It begins anew whenever fn is called: where somebody commits meanwhile, that may be twice. */
-status db_glance(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 
 /* Inside tx_run: hook runs once, in the caller's thread, after the commit is durable; in order; not at all
  * without it. */
@@ -195,13 +166,6 @@ void tx_waited(struct ctx *cx);
 /* Inside tx_run: the database's clock in microseconds; the same for the whole transaction, until tx_waited.
  */
 status tx_now_us(struct ctx *cx, int64_t *out_us) MUST_USE;
-
-/*
- * Inside tx_run_together: the time without asking for it, from the clock as it was last read and what has passed since. True: it is what
- * tx_now_us gives from now on, and the caller sends a statement along that fails with a serialization failure where the database's
- * clock is not at most LIMIT_TX_GUESS_US ahead of it; then the transaction is run again, by itself and without guessing.
- */
-bool tx_now_guess(struct ctx *cx, int64_t *out_us);
 
 /* Inside tx_run: a moment of clock_mono_us before the one that tx_now_us gives. */
 int64_t tx_began_us(const struct ctx *cx);

@@ -23,7 +23,6 @@
 #include "base/limits.h"
 #include "db/db.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 struct tx_hook {
@@ -31,29 +30,16 @@ struct tx_hook {
 	void *arg;
 };
 
-/* Transactions that are committed together: what one of them has found out for all. */
-struct tx_company {
-	size_t count;		  /* how many they are */
-	int64_t now_us, began_us; /* the clock, once one has read it; 0: not yet */
-	bool broken;		  /* one of them goes on only by itself (tx_alone) */
-	bool has_learnt;
-	int64_t learnt;	       /* tx_learn */
-	struct bundle *bundle; /* the engine's: rows that wait to be sent with others */
-};
-
 /* One transaction or read, from tx_run or db_read until it returns. Lives on the caller's stack. */
 struct tx {
 	struct db *db;
 	tx_fn *fn;
 	void *arg;
-	bool writes;		    /* from tx_run; false: from db_read */
-	bool glances;		    /* from db_glance: answers that are known may be given */
-	str together;		    /* those of the same name may be committed together; empty: by itself */
-	void *connection;	    /* the engine's; set by tx_call */
-	int64_t now_us;		    /* tx_now_us, once it was asked; 0: not yet */
-	int64_t began_us;	    /* clock_mono_us before the clock was read */
-	struct tx_company *company; /* the engine's; NULL: by itself */
-	bool now_sent;		    /* now_later was called, and nothing has been waited for since */
+	bool writes;	  /* from tx_run; false: from db_read */
+	void *connection; /* the engine's; set by tx_call */
+	int64_t now_us;	  /* tx_now_us, once it was asked; 0: not yet */
+	int64_t began_us; /* clock_mono_us before the clock was read */
+	bool now_sent;	  /* now_later was called, and nothing has been waited for since */
 
 	/*
 	 * Set by transact or read together with a failure: nothing was changed, and the
@@ -69,7 +55,6 @@ struct tx {
 	/* db.c's own */
 	status doomed; /* the first statement that failed; nothing is executed after it */
 	bool nested;   /* inside of tx_try or tx_nest */
-	bool wrote;    /* a statement that writes was run, and not undone */
 	bool asked;    /* db_ask, since this was last cleared: somebody's memory may wait for rows */
 	int attempts;
 	struct arena_mark mark; /* where the caller's arena stood; an attempt's memory goes with it */
@@ -89,7 +74,6 @@ struct row_sink {
 
 struct engine {
 	const char *name; /* "sqlite" */
-	bool at_hand;	  /* a read waits for nobody, so that it may be on a fiber */
 
 	/* Errors as db_open. On OK db->self is set; on failure nothing is left open. */
 	status (*open)(struct ctx *cx, struct db *db, const struct db_options *options);
@@ -146,8 +130,7 @@ struct engine {
 	status (*flush)(struct ctx *cx, struct tx *tx);
 
 	/* tx_try: sets a savepoint (they nest), and undoes everything since the newest one and forgets it.
-	 * undo also brings a transaction back that a failed statement had doomed. By then tx->nested says
-	 * whether that one stands inside of another. */
+	 * undo also brings a transaction back that a failed statement had doomed. */
 	status (*savepoint)(struct ctx *cx, struct tx *tx);
 	status (*undo)(struct ctx *cx, struct tx *tx);
 	/* tx_nest: forgets the newest savepoint and keeps what was done since. */
@@ -169,18 +152,10 @@ struct engine {
 extern const struct engine engine_sqlite;
 extern const struct engine engine_postgres;
 
-/* The database's clock as it was last read. */
-struct db_clock {
-	pthread_mutex_t mutex;
-	int64_t now_us;		    /* 0: never */
-	int64_t began_us, heard_us; /* clock_mono_us before it was asked, and when the answer came */
-};
-
 struct db {
 	const struct engine *engine;
 	void *self; /* the engine's own */
 	struct db_catalog catalog;
-	struct db_clock clock;
 	struct db_counters {
 		/* counted by db.c */
 		_Atomic int64_t transactions, reruns, unknown;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jobs: transactions that wait for another thread to run them.
+ * jobs: transactions that wait for SQLite's writer thread.
  *
  *	job_init -> jobs_add -> (jobs_take by another thread) -> job_answer -> job_await is over -> job_done
  *
@@ -20,7 +20,6 @@ struct job {
 	struct tx *tx;
 	bool taken;
 	status result;
-	enum job_word { JOB_ANSWERED, JOB_LEADS, JOB_ALONE } word; /* db/pg/company.h tells them apart */
 	atomic_bool done;
 	sem_t woken; /* not a condition: who is woken needs no lock, and there are many at once */
 };

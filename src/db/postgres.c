@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/scoped.h"
-#include "db/pg/bundle.h"
-#include "db/pg/company.h"
 #include "db/pg/link.h"
 #include "db/wait.h"
 
@@ -30,8 +28,6 @@ struct postgres {
 	int idle_count;
 	unsigned epoch; /* links opened before it changed are not trusted any more */
 	bool prepared;	/* new links prepare everything */
-
-	struct company company; /* who may be committed together */
 };
 
 /* --- the pool --- */
@@ -138,35 +134,23 @@ commit(struct ctx *cx, struct tx *tx, struct pglink *l)
 	return s;
 }
 
+/* From BEGIN to the answer of COMMIT, or to ROLLBACK. */
 static status
-begin(struct ctx *cx, struct pglink *l)
-{
-	if (FAULT_FAILS(tx_before_begin))
-		return cut(cx, l);
-	TRY(pglink_queue(cx, l, PG_BEGIN));
-	return FAULT_FAILS(tx_after_begin) ? cut(cx, l) : OK;
-}
-
-/* Everything before the end of it. */
-static status
-perform(struct ctx *cx, struct tx *tx, struct pglink *l)
+attempt(struct ctx *cx, struct tx *tx, struct pglink *l)
 {
 	status s;
 
-	TRY(begin(cx, l));
+	if (FAULT_FAILS(tx_before_begin))
+		return cut(cx, l);
+	TRY(pglink_queue(cx, l, PG_BEGIN));
+	if (FAULT_FAILS(tx_after_begin))
+		return cut(cx, l);
 	s = tx_call(cx, tx, l);
-	return s == OK && FAULT_FAILS(tx_after_function) ? cut(cx, l) : s;
-}
-
-/* And that, after perform said s. */
-static status
-finish(struct ctx *cx, struct tx *tx, struct pglink *l, status s)
-{
+	if (s == OK && FAULT_FAILS(tx_after_function))
+		s = cut(cx, l);
 	if (s == OK)
-		s = commit(cx, tx, l);
-	else
-		pglink_end(cx, l, PG_ROLLBACK);
-	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
+		return commit(cx, tx, l);
+	pglink_end(cx, l, PG_ROLLBACK);
 	return s;
 }
 
@@ -179,148 +163,17 @@ release(struct postgres *p, struct pglink *l)
 }
 
 static status
-transact_alone(struct ctx *cx, struct tx *tx)
+transact(struct ctx *cx, struct tx *tx)
 {
 	status s;
 	struct pglink *l = take(cx, tx->db, &s);
 
 	if (!l)
 		return s;
-	s = finish(cx, tx, l, perform(cx, tx, l));
+	s = attempt(cx, tx, l);
+	tx->rerun = s != OK && s != E_COMMIT_UNKNOWN && may_rerun(tx, l);
 	release(tx->db->self, l);
 	return s;
-}
-
-/* --- several in one --- */
-
-/* Runs one of them. False: what it did or met cannot be told from what the others did. */
-static bool
-call_one(struct job *job, struct tx_company *company, struct pglink *l)
-{
-	job->tx->company = company;
-	bundle_turn(company->bundle);
-	job->result = tx_call(job->cx, job->tx, l);
-	job->tx->company = NULL;
-	if (job->result == OK)
-		return !FAULT_FAILS(tx_after_function);
-	return !company->broken && !job->tx->wrote && job->tx->doomed == OK && !l->contention &&
-	       !pglink_failed(l);
-}
-
-static bool
-call_all(struct job *const *jobs, size_t count, struct pglink *l, struct bundle *bundle)
-{
-	struct tx_company company = { .count = count, .bundle = bundle };
-
-	for (size_t i = 0; i < count; i++)
-		if (!call_one(jobs[i], &company, l) || (i > 0 && FAULT_FAILS(batch_between)))
-			return false;
-	return bundle_send(jobs[0]->cx, bundle, l) == OK;
-}
-
-static bool
-perform_all(struct job *const *jobs, size_t count, struct pglink *l)
-{
-	struct bundle bundle;
-	bool performed;
-
-	if (begin(jobs[0]->cx, l) != OK)
-		return false;
-	bundle_init(&bundle);
-	performed = call_all(jobs, count, l, &bundle);
-	bundle_done(&bundle);
-	return performed;
-}
-
-/* Has anybody anything to commit? */
-static bool
-has_work(struct job *const *jobs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (jobs[i]->result == OK)
-			return true;
-	return false;
-}
-
-/* Whoever has not failed by itself shares what becomes of COMMIT. False: nothing was changed. */
-static bool
-commit_all(struct job *const *jobs, size_t count, struct pglink *l)
-{
-	struct ctx *cx = jobs[0]->cx;
-	const struct tx *first = jobs[0]->tx;
-	struct error own = cx->error;
-	status s = commit(cx, jobs[0]->tx, l);
-
-	cx->error = own;
-	if (s != OK && s != E_COMMIT_UNKNOWN)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (jobs[i]->result != OK)
-			continue;
-		jobs[i]->result = s;
-		jobs[i]->tx->lost_pid = first->lost_pid;
-		jobs[i]->tx->lost_started_us = first->lost_started_us;
-	}
-	return true;
-}
-
-/* False: nothing was changed, and each of them is to run by itself. */
-static bool
-lead_all(struct postgres *p, struct job *const *jobs, size_t count, struct pglink *l)
-{
-	bool performed = perform_all(jobs, count, l);
-
-	company_pass(&p->company);
-	if (performed && has_work(jobs, count))
-		return commit_all(jobs, count, l);
-	pglink_end(jobs[0]->cx, l, PG_ROLLBACK);
-	return performed;
-}
-
-static void
-lead(struct postgres *p, struct job *me)
-{
-	struct job *jobs[LIMIT_TX_COMPANY];
-	struct pglink *l = take(me->cx, me->tx->db, &me->result);
-	size_t count = company_gather(&p->company, me, jobs);
-	bool done = false;
-
-	if (l) {
-		done = lead_all(p, jobs, count, l);
-		release(p, l);
-	} else { /* each finds out for itself */
-		company_pass(&p->company);
-	}
-	for (size_t i = 0; i < count; i++)
-		jobs[i]->word = done ? JOB_ANSWERED : JOB_ALONE;
-	company_end(&p->company, jobs, count);
-}
-
-static status
-transact_together(struct ctx *cx, struct tx *tx)
-{
-	struct postgres *p = tx->db->self;
-	struct job job;
-	bool joined;
-
-	job_init(&job, cx, tx);
-	joined = company_join(&p->company, &job);
-	if (joined && job.word == JOB_LEADS)
-		lead(p, &job);
-	job_done(&job);
-	if (!joined)
-		return fail(cx, E_BUSY, "the database was busy for too long; nothing was changed");
-	if (job.word == JOB_ANSWERED)
-		return job.result;
-	tx->together = (str){ 0 };
-	atomic_fetch_add(&tx->db->counters.reruns, 1);
-	return transact_alone(cx, tx);
-}
-
-static status
-transact(struct ctx *cx, struct tx *tx)
-{
-	return tx->together.len ? transact_together(cx, tx) : transact_alone(cx, tx);
 }
 
 static status
@@ -422,19 +275,11 @@ settle(struct ctx *cx, struct tx *tx)
 
 /* --- inside a transaction --- */
 
-/* What it does next goes behind its own rows that still wait for company. */
-static status
-rows_first(struct ctx *cx, struct tx *tx)
-{
-	return tx->company ? bundle_mine(cx, tx->company->bundle, tx->connection) : OK;
-}
-
 static status
 execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value *args, size_t count,
 	struct row_sink *sink)
 {
 	CHECK(count == s->params);
-	TRY(rows_first(cx, tx));
 	return pglink_execute(cx, tx->connection, s, args, sink);
 }
 
@@ -443,36 +288,32 @@ later(struct ctx *cx, struct tx *tx, const struct sql *s, const struct db_value 
 	struct row_sink *sink)
 {
 	CHECK(count == s->params);
-	if (tx->company && s->many && !sink && !tx->nested)
-		return bundle_add(cx, tx->company->bundle, tx->connection, s, args);
-	TRY(rows_first(cx, tx));
 	return pglink_later(cx, tx->connection, s, args, sink);
 }
 
 static status
 flush(struct ctx *cx, struct tx *tx)
 {
-	TRY(rows_first(cx, tx));
 	return pglink_flush(cx, tx->connection);
 }
 
 static status
 savepoint(struct ctx *cx, struct tx *tx)
 {
-	TRY(rows_first(cx, tx));
-	return pglink_savepoint(cx, tx->connection);
+	return pglink_queue(cx, tx->connection, PG_SAVEPOINT);
 }
 
 static status
 undo(struct ctx *cx, struct tx *tx)
 {
-	return pglink_undo(cx, tx->connection, tx->nested);
+	TRY(pglink_queue(cx, tx->connection, PG_UNDO));
+	return pglink_queue(cx, tx->connection, PG_RELEASE);
 }
 
 static status
 keep(struct ctx *cx, struct tx *tx)
 {
-	return pglink_keep(cx, tx->connection);
+	return pglink_queue(cx, tx->connection, PG_RELEASE);
 }
 
 static status
@@ -531,7 +372,6 @@ free_all(struct postgres *p)
 {
 	for (int i = 0; i < p->link_count; i++)
 		pglink_close(&p->links[i]);
-	company_done(&p->company);
 	CHECK(pthread_cond_destroy(&p->freed) == 0);
 	CHECK(pthread_mutex_destroy(&p->mutex) == 0);
 	free(p->statements);
@@ -570,7 +410,6 @@ make(struct db *db, const struct db_options *options)
 	}
 	CHECK(pthread_mutex_init(&p->mutex, NULL) == 0);
 	wait_init(&p->freed);
-	company_init(&p->company, db);
 	return p;
 }
 

@@ -137,7 +137,6 @@ execute(struct ctx *cx, const struct sql *s, const struct db_value *args, size_t
 		done = later ? tx->db->engine->later(cx, tx, s, args, count, sink)
 			     : tx->db->engine->execute(cx, tx, s, args, count, sink);
 	tx->doomed = done;
-	tx->wrote |= s->writes;
 	return done;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 #include "base/scoped.h"
 #include "db/wait.h"
 
@@ -15,6 +14,11 @@
 
 #define DEFAULT_READERS	   4
 #define DEFAULT_CHECKPOINT 4000 /* frames, 16 MiB: docs/decisions/0001 */
+
+struct reader {
+	struct connection connection;
+	struct reader *next; /* among the idle ones */
+};
 
 /* The engine's own state: db->self. */
 struct sqlite {
@@ -110,7 +114,7 @@ static void
 free_self(struct sqlite *q)
 {
 	for (size_t i = 0; i < q->reader_count; i++)
-		reader_close(&q->readers[i]);
+		connection_close(&q->readers[i].connection);
 	if (q->writer.connection.handle)
 		connection_close(&q->writer.connection); /* last, so that it folds the log into the file */
 	if (q->lock_fd >= 0)
@@ -128,7 +132,7 @@ open_connections(struct ctx *cx, struct sqlite *q, const char *path, size_t read
 	for (; q->reader_count < readers; q->reader_count++) {
 		struct reader *r = &q->readers[q->reader_count];
 
-		TRY(reader_open(cx, r, path, statements));
+		TRY(connection_open(cx, &r->connection, path, false, statements));
 		r->next = q->idle;
 		q->idle = r;
 	}
@@ -213,7 +217,7 @@ take_reader(struct ctx *cx, struct sqlite *q)
 	struct reader *r;
 
 	while (!(r = q->idle))
-		if (fiber_refuses(cx) || !wait_for(cx, &q->returned, &q->mutex))
+		if (!wait_for(cx, &q->returned, &q->mutex))
 			return NULL;
 	q->idle = r->next;
 	return r;
@@ -236,6 +240,21 @@ return_reader(struct sqlite *q, struct reader *r)
 }
 
 static status
+read_on(struct ctx *cx, struct tx *tx, struct connection *c)
+{
+	int rc = connection_do(c, VERB_BEGIN);
+	status s;
+
+	if (rc != SQLITE_OK)
+		return connection_fail(cx, c, rc);
+	s = tx_call(cx, tx, c);
+	if (connection_lost_transaction(c))
+		return s;
+	rc = connection_do(c, VERB_ROLLBACK);
+	return rc != SQLITE_OK && s == OK ? connection_fail(cx, c, rc) : s;
+}
+
+static status
 sqlite_read(struct ctx *cx, struct tx *tx)
 {
 	struct sqlite *q = self(tx->db);
@@ -244,7 +263,7 @@ sqlite_read(struct ctx *cx, struct tx *tx)
 
 	if (!r)
 		return no_reader(cx);
-	s = reader_run(cx, r, tx);
+	s = read_on(cx, tx, &r->connection);
 	return_reader(q, r);
 	return s;
 }
@@ -304,8 +323,7 @@ sqlite_execute(struct ctx *cx, struct tx *tx, const struct sql *s, const struct 
 	struct row_sink *sink)
 {
 	(void)count;
-	return tx->writes ? connection_execute(cx, tx->connection, s, args, sink)
-			  : reader_execute(cx, tx->connection, s, args, sink);
+	return connection_execute(cx, tx->connection, s, args, sink);
 }
 
 static status
@@ -384,7 +402,6 @@ sqlite_writer(struct db *db)
 
 const struct engine engine_sqlite = {
 	.name = "sqlite",
-	.at_hand = true,
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.version = sqlite_version,

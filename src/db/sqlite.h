@@ -4,8 +4,7 @@
  *
  *	sqlite.c             the engine's table; opening, the lock on the directory, readers
  *	sqlite_connection.c  one connection: its settings, statements, errors
- *	sqlite_log.c         the log that commits are written to, as SQLite documents it
- *	sqlite_reader.c      one read: its snapshot, and answers that need none
+ *	sqlite_log.c         the log that commits are written to (WAL), as SQLite documents it
  *	sqlite_writer.c      the thread that writes: queue, batches, group commit
  */
 #ifndef DB_SQLITE_H
@@ -63,64 +62,12 @@ status connection_execute(struct ctx *cx, struct connection *c, const struct sql
  */
 bool connection_lost_transaction(const struct connection *c);
 
-/* The head of the log's index (sqlite.org/walformat.html): every commit, whoever makes it, leaves another one, and
- * what it says is what the next read finds. */
-#define LOG_INDEX_WORDS 12
-struct log_index {
-	union {
-		uint32_t words[LOG_INDEX_WORDS];
-		struct {
-			uint32_t version, unused, change;
-			uint8_t ready, big_endian;
-			uint16_t page_size; /* 1: 65536 */
-			uint32_t frames;    /* of committed transactions */
-			uint32_t rest[7];
-		};
-	};
-};
-_Static_assert(sizeof(struct log_index) == 48, "the head of the log's index has 48 bytes");
-
-/* Memory only, for a connection that has read before. Gives SQLite's code; SQLITE_PROTOCOL: somebody is writing it. */
-int connection_log(struct connection *c, struct log_index *out) MUST_USE;
-
 /*
  * After a COMMIT that failed for want of room, outside a transaction: cuts the log behind the last
  * committed page and syncs it. What the failed COMMIT left there may look whole to the next recovery, where a
  * write that broke off met the same bytes of an older page. Gives SQLite's code.
  */
 int connection_cut_log(struct connection *c) MUST_USE;
-
-/* --- one reader; used by one thread at a time --- */
-
-/*
- * For db_glance the last answer to a statement that is asked often (sql.often) is kept, for as long as the log says that nothing
- * was committed: then a read would find the same. One that has all its answers that way opens no snapshot, which is most of
- * what a small one costs. One that needs another answer opens it then, and must find the log as it was: else what it
- * was given may be older, and it is run again without.
- */
-struct reader {
-	struct connection connection; /* first: it is a transaction's connection */
-	struct reader *next;	      /* among the idle ones */
-	struct arena rooms;	      /* of what is kept */
-	struct kept *kept;	      /* by sql->index */
-	struct log_index log;	      /* as it was when it was last looked at */
-	uint64_t state;		      /* how often it was another one: what was kept before is over */
-	bool has_read;		      /* ever */
-
-	/* the read that is under way */
-	bool keeps; /* what is kept may be given, and an answer kept: there is no snapshot yet, or it is of this log */
-	bool gave;  /* something that was kept */
-	bool begun; /* its snapshot */
-	bool moved; /* which turned out to be of another log */
-};
-
-status reader_open(struct ctx *cx, struct reader *r, const char *path, size_t statements) MUST_USE;
-void reader_close(struct reader *r);
-
-/* As read and execute in struct engine. */
-status reader_run(struct ctx *cx, struct reader *r, struct tx *tx) MUST_USE;
-status reader_execute(struct ctx *cx, struct reader *r, const struct sql *s, const struct db_value *args,
-	struct row_sink *sink) MUST_USE;
 
 /* --- the writer --- */
 

@@ -5,7 +5,7 @@
  *	BEGIN IMMEDIATE; (SAVEPOINT s; function; RELEASE s)*; COMMIT; answer all
  *
  * A batch is everything that has queued up while the last one was being synced, and what comes
- * while it is young; it never waits for company. A function that fails undoes its own savepoint
+ * while it is young; it never waits for more to come. A function that fails undoes its own savepoint
  * only. Nobody is answered before COMMIT, not even with a failure: that may rest on what another
  * function of the batch wrote.
  *

@@ -4,10 +4,10 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 #include "base/limits.h"
 #include "http/client/transfer.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -91,37 +91,23 @@ line_of(struct ctx *cx, const struct http_client_field *f)
 	return arena_printf(cx->arena, "%.*s: %.*s", STR_ARG(f->name), STR_ARG(f->value));
 }
 
-const struct http_client_field *
-transfer_fields(struct ctx *cx, const struct http_client_request *r, size_t *out_count)
-{
-	struct http_client_field *all = arena_alloc(cx->arena, (r->field_count + 4) * sizeof(*all)), *f = all;
-
-	*f++ = (struct http_client_field){ STR("Accept"),
-		str_of(r->accept ? r->accept : "application/json") };
-	for (size_t i = 0; i < r->field_count; i++)
-		*f++ = r->fields[i];
-	if (r->body.len)
-		*f++ = (struct http_client_field){ STR("Content-Type"),
-			str_of(r->type ? r->type : "application/json") };
-	if (r->bearer.len)
-		*f++ = (struct http_client_field){ STR("Authorization"),
-			arena_printf(cx->arena, "Bearer %.*s", STR_ARG(r->bearer)) };
-	if (r->basic.len)
-		*f++ = (struct http_client_field){ STR("Authorization"),
-			arena_printf(cx->arena, "Basic %.*s", STR_ARG(r->basic)) };
-	*out_count = (size_t)(f - all);
-	return all;
-}
-
 static void
 set_headers(struct ctx *cx, CURL *curl, const struct http_client_request *r, struct curl_slist **list)
 {
-	size_t count;
-	const struct http_client_field *all = transfer_fields(cx, r, &count);
-
-	for (size_t i = 0; i < count; i++)
-		add_header(list, line_of(cx, &all[i]).ptr);
+	add_header(
+		list, arena_printf(cx->arena, "Accept: %s", r->accept ? r->accept : "application/json").ptr);
+	for (size_t i = 0; i < r->field_count; i++)
+		add_header(list, line_of(cx, &r->fields[i]).ptr);
 	add_header(list, "Expect:"); /* no waiting for 100 Continue */
+	if (r->body.len)
+		add_header(list,
+			arena_printf(cx->arena, "Content-Type: %s", r->type ? r->type : "application/json")
+				.ptr);
+	if (r->bearer.len)
+		add_header(
+			list, arena_printf(cx->arena, "Authorization: Bearer %.*s", STR_ARG(r->bearer)).ptr);
+	if (r->basic.len)
+		add_header(list, arena_printf(cx->arena, "Authorization: Basic %.*s", STR_ARG(r->basic)).ptr);
 	SET(curl, CURLOPT_HTTPHEADER, *list);
 }
 
@@ -139,21 +125,15 @@ set_rules(CURL *curl)
 	SET(curl, CURLOPT_SSL_VERIFYHOST, 2L);
 	SET(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	SET(curl, CURLOPT_NOSIGNAL, 1L);
-	SET(curl, CURLOPT_USERAGENT, TRANSFER_AGENT);
+	SET(curl, CURLOPT_USERAGENT, "countersign/" COUNTERSIGN_VERSION);
 	SET(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_CLIENT_CONNECT_MS);
-}
-
-bool
-transfer_has_body(const struct http_client_request *r)
-{
-	return r->body.len || strcmp(r->method, "POST") == 0;
 }
 
 static void
 set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 {
 	SET(curl, CURLOPT_URL, arena_cstr(cx->arena, r->url));
-	if (transfer_has_body(r)) {
+	if (r->body.len || strcmp(r->method, "POST") == 0) {
 		SET(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
 		SET(curl, CURLOPT_POSTFIELDS, r->body.len ? r->body.ptr : "");
 	}
@@ -163,8 +143,10 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 		SET(curl, CURLOPT_CAINFO, r->ca_file);
 }
 
-bool
-transfer_allows(const struct http_client_request *r, const struct sockaddr *address)
+/* --- where it may go --- */
+
+static bool
+allows(const struct http_client_request *r, const struct sockaddr *address)
 {
 	return !r->public_only || http_guard_public(address) ||
 	       http_net_has(r->allow, r->allow_count, address);
@@ -177,33 +159,51 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 	struct transfer *t = arg;
 
 	(void)purpose;
-	if (!transfer_allows(&t->request, &to->addr)) {
+	if (!allows(&t->request, &to->addr)) {
 		t->kept_out = true;
 		return CURL_SOCKET_BAD;
 	}
 	t->tried = true;
-	t->socket = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-	return t->socket;
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* Connected, and about to send. */
+/* The same for an address as text. */
+static bool
+allows_text(const struct http_client_request *r, const char *ip)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+
+	if (!r->public_only)
+		return true;
+	if (inet_pton(AF_INET, ip, &v4.sin_addr) == 1)
+		return allows(r, (const struct sockaddr *)&v4);
+	return inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1 && allows(r, (const struct sockaddr *)&v6);
+}
+
+/* Connected, and about to send. A kept connection was opened for an earlier request, which may have been allowed to reach other
+ * networks, so its address is looked at again. */
 static int
-ask_time(void *arg, char *ip, char *own_ip, int port, int own_port)
+may_send(void *arg, char *ip, char *own_ip, int port, int own_port)
 {
 	struct transfer *t = arg;
 
-	(void)ip;
 	(void)own_ip;
 	(void)port;
 	(void)own_port;
-	t->sends = !t->request.send_by_us || clock_mono_us() <= t->request.send_by_us;
-	return t->sends ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+	if (!t->tried && !allows_text(&t->request, ip)) {
+		t->kept_out = true;
+		return CURL_PREREQFUNC_ABORT;
+	}
+	if (t->request.send_by_us && clock_mono_us() > t->request.send_by_us)
+		return CURL_PREREQFUNC_ABORT;
+	return CURL_PREREQFUNC_OK;
 }
 
 static void
 set_guard(CURL *curl, struct transfer *t)
 {
-	SET(curl, CURLOPT_PREREQFUNCTION, ask_time);
+	SET(curl, CURLOPT_PREREQFUNCTION, may_send);
 	SET(curl, CURLOPT_PREREQDATA, t);
 	SET(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	SET(curl, CURLOPT_OPENSOCKETDATA, t);
@@ -295,7 +295,7 @@ name_loss(CURL *curl, CURLcode code, const char *reason)
 	bool gone = code == CURLE_GOT_NOTHING || code == CURLE_PARTIAL_FILE ||
 		    (code == CURLE_RECV_ERROR && system_error(curl) == ECONNRESET);
 
-	return gone ? TRANSFER_BROKEN : reason;
+	return gone ? "it ended the connection before its answer was complete" : reason;
 }
 
 static bool
@@ -318,18 +318,13 @@ transfer_refuse(struct ctx *cx, CURL *curl, const struct transfer *t, CURLcode c
 			r->ca_file ? r->ca_file : "the system's file");
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		return fail(cx, E_UNAVAILABLE, "the server's certificate is not trusted: %s", reason);
-	if (r->public_only && code == CURLE_COULDNT_CONNECT)
+	if (r->public_only && (code == CURLE_COULDNT_CONNECT || (t->kept_out && !t->tried)))
 		return refuse_connection(cx, curl, t, reason);
 	if (code == CURLE_ABORTED_BY_CALLBACK && !sent(curl))
 		return fail(cx, E_UNAVAILABLE, "it took too long to connect: nothing was sent");
 	if (!sent(curl))
 		return fail(cx, E_UNAVAILABLE, "%s", reason);
-	return transfer_lost(cx, r, name_loss(curl, code, reason));
-}
-
-status
-transfer_lost(struct ctx *cx, const struct http_client_request *r, const char *reason)
-{
+	reason = name_loss(curl, code, reason);
 	if (strcmp(r->method, "GET") == 0)
 		return fail(cx, E_TIMEOUT, "no whole answer came: %s", reason);
 	return fail(cx, E_COMMIT_UNKNOWN,
@@ -350,8 +345,6 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 	long number = 0;
 	curl_off_t wait = 0;
 
-	if (fiber_refuses(cx))
-		return E_BUSY;
 	TRY(transfer_check(cx, request));
 	curl = curl_easy_init();
 	CHECK(curl); /* no memory */

@@ -38,8 +38,9 @@ struct http_client_request {
 	size_t allow_count;
 	const char
 		*allow_name; /* what people call that list, to say where to add to it; NULL: there is none */
-	bool keep; /* http/client/many only: over a connection that is open already, if there is one; then it may be
-		    * sent a second time, unseen, where that one turns out to be dead */
+	bool keep; /* http/client/many only: uses a connection that is kept from an earlier request, where there is one, and
+		    * leaves it open for the next. Then it may be sent a second time, unseen: where that connection ends
+		    * before the head of an answer has come. */
 };
 
 struct http_client_answer {

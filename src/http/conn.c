@@ -312,18 +312,17 @@ static void
 dispatch(struct http_conn *c)
 {
 	struct http_slot *slot = c->slot;
-	bool waits = false;
 
 	slot->x.req.body = buf_str(&slot->parse.body);
-	if (answer_here(slot, slot->x.route) || (http_light_begin(slot, &waits) && !waits)) {
+	if (answer_here(slot, slot->x.route)) {
 		atomic_fetch_add(&c->server->requests, 1);
 		answer(c);
-	} else if (waits || http_pool_submit(c->server->pool, &slot->job)) {
+	} else if (http_pool_submit(c->server->pool, &slot->job)) {
 		atomic_fetch_add(&c->server->requests, 1);
 		enter(c, HTTP_CONN_WORKING);
 		c->working = true;
 	} else {
-		refuse(c, http_slot_crowded(slot));
+		refuse(c, fail(&slot->cx, E_BUSY, "too many requests are waiting; nothing was changed"));
 	}
 }
 

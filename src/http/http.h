@@ -93,10 +93,6 @@ typedef void http_handler(struct http_exchange *x, void *arg);
  * without an answer and without what was taken of the arena; whatever else was done to cx is undone. */
 typedef bool http_peek(struct http_exchange *x, void *arg);
 
-/* On the loop, from memory only: is it worth trying the handler here, on a fiber (base/fiber)? If what it does is not
- * light after all, a worker does it as if nobody had tried. */
-typedef bool http_light(const struct http_exchange *x, void *arg);
-
 enum http_where { HTTP_INLINE, HTTP_WORKER };
 
 struct http_route {
@@ -108,8 +104,7 @@ struct http_route {
 	bool takes_form; /* with takes_body: application/x-www-form-urlencoded instead */
 	size_t body_max; /* 0: LIMIT_HTTP_BODY */
 	http_handler *handler;
-	http_light *light; /* of what a worker handles; NULL: never */
-	http_peek *peek;   /* of what a worker handles; NULL: it goes there at once */
+	http_peek *peek; /* of what a worker handles; NULL: it goes there at once */
 	void *arg;
 };
 
@@ -227,8 +222,7 @@ void http_server_free(struct http_server *s);
 struct http_stats {
 	int64_t connections, streams; /* now */
 	int64_t requests, refused;    /* ever: answers of handlers, answers before a handler or none at all */
-	int64_t light;	      /* ever: of those, by handlers on the loop that a worker would have run */
-	int64_t jobs_waiting; /* now, for a worker */
+	int64_t jobs_waiting;	      /* now, for a worker */
 };
 void http_server_stats(const struct http_server *s, struct http_stats *out);
 

@@ -10,8 +10,6 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #define BACKLOG 1024 /* clients that knock while the loop is busy */
 
@@ -101,7 +99,6 @@ on_async(uv_async_t *h)
 	struct http_server *s = h->data;
 
 	collect(s);
-	fibers_go_on(s->fibers);
 	http_streams_flush(s);
 	if (atomic_exchange(&s->reload, false))
 		reload(s);
@@ -238,17 +235,6 @@ start_loop(struct http_server *s)
 	CHECK(uv_timer_init(&s->loop, &s->tick) == 0);
 	CHECK(uv_async_init(&s->loop, &s->async, on_async) == 0);
 	s->listener.data = s->tick.data = s->async.data = s;
-	CHECK(uv_timer_init(&s->loop, &s->light_tick) == 0);
-	CHECK(uv_idle_init(&s->loop, &s->awake_idle) == 0);
-	http_awake_init(&s->awake);
-	s->watched = epoll_create1(EPOLL_CLOEXEC);
-	CHECK(s->watched >= 0 && uv_poll_init(&s->loop, &s->watched_poll, s->watched) == 0);
-	s->light_tick.data = s->watched_poll.data = s->awake_idle.data = s;
-	CHECK(uv_poll_start(&s->watched_poll, UV_READABLE, http_light_ready) == 0);
-	uv_unref((uv_handle_t *)&s
-			 ->watched_poll); /* connections keep the loop, and those who wait are of one */
-	uv_unref((uv_handle_t *)&s->light_tick);
-	uv_unref((uv_handle_t *)&s->awake_idle);
 	CHECK(uv_timer_start(&s->tick, on_tick, tick_ms(&s->o), tick_ms(&s->o)) == 0);
 }
 
@@ -307,8 +293,6 @@ http_server_new(struct ctx *cx, const struct http_options *o, const struct http_
 		.run = run_job,
 		.wake = wake,
 		.arg = s });
-	s->fibers = fibers_new(&(struct fibers_options){
-		.most = LIMIT_FIBERS, .wake = wake, .ended = http_light_ended, .arg = s });
 	s->place = (struct ctx_place){ lend, back, s->pool };
 	*out_server = s;
 	return OK;
@@ -357,8 +341,6 @@ http_server_free(struct http_server *s)
 		http_pool_free(s->pool); /* its threads call the loop until they have ended */
 	uv_walk(&s->loop, close_handle, NULL);
 	(void)uv_run(&s->loop, UV_RUN_DEFAULT);
-	fibers_free(s->fibers);
-	(void)close(s->watched);
 	http_streams_flush(s);
 	CHECK(uv_loop_close(&s->loop) == 0);
 	http_slots_free(s);
@@ -383,6 +365,5 @@ http_server_stats(const struct http_server *s, struct http_stats *out)
 		.streams = atomic_load(&s->streams),
 		.requests = atomic_load(&s->requests),
 		.refused = atomic_load(&s->refused),
-		.light = atomic_load(&s->light),
 		.jobs_waiting = (int64_t)http_pool_waiting(s->pool) };
 }

@@ -15,9 +15,7 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "base/fiber/fiber.h"
 #include "http/answer.h"
-#include "http/light/awake.h"
 #include "http/http.h"
 #include "http/parse.h"
 #include "http/peers.h"
@@ -47,8 +45,6 @@ struct http_slot {
 	struct http_conn *conn;
 	struct http_answer answer;
 	int64_t began_us;
-	struct arena_mark before;	   /* a light handler */
-	bool heavy;			   /* ... that was none */
 	struct http_slot *spare;	   /* the next unused one */
 	char request_id[LIMIT_REQUEST_ID]; /* made by us; not terminated */
 	struct http_parse parse;	   /* last: large */
@@ -106,13 +102,6 @@ struct http_server {
 	uv_tcp_t listener;
 	uv_timer_t tick;
 	uv_async_t async;
-	struct fibers *fibers; /* light handlers */
-	uv_timer_t light_tick;
-	struct http_awake awake;
-	int64_t awake_until_us;
-	uv_idle_t awake_idle; /* while it runs the loop does not sleep */
-	int watched;	      /* an epoll of what they wait for, which the loop watches as one */
-	uv_poll_t watched_poll;
 	char *read_room; /* one for all connections: what is read is used or copied at once */
 
 	/* from other threads and signal handlers; the async brings them in */
@@ -122,17 +111,10 @@ struct http_server {
 	struct http_stream *streams_dirty; /* something was sent or closed */
 
 	/* figures, read by anybody */
-	_Atomic int64_t connections, streams, requests, refused, light;
+	_Atomic int64_t connections, streams, requests, refused;
 };
 
 #define HTTP_READ_ROOM (64u * KIB)
-
-/* --- light.c --- */
-/* Runs the handler here, if it is light. False: a worker has to, and it is as if nobody had tried. */
-bool http_light_begin(struct http_slot *slot, bool *out_waits);
-void http_light_ended(void *server, void *slot);
-void http_light_tick(uv_timer_t *h);
-void http_light_ready(uv_poll_t *h, int failed, int events);
 
 /* --- conn.c --- */
 void http_conn_accept(struct http_server *s);
@@ -152,8 +134,6 @@ void http_conn_check_time(struct http_conn *c, uint64_t now_ms);
 void http_server_check_end(struct http_server *s);
 
 /* --- slot.c --- */
-/* Its context as it is before anything was done. */
-void http_slot_fresh(struct http_slot *slot);
 struct http_slot *http_slot_take(struct http_conn *c);
 void http_slot_give(struct http_slot *slot);
 void http_slots_free(struct http_server *s);
@@ -162,7 +142,6 @@ void http_slot_fill(struct http_slot *slot);
 /* Finds the route. As http_router_find; E_METHOD adds Allow. */
 status http_slot_route(struct http_slot *slot) MUST_USE;
 /* May the body come? E_BAD_REQUEST none is taken here; E_MEDIA_TYPE; E_TOO_LARGE */
-status http_slot_crowded(struct http_slot *slot) MUST_USE; /* no worker will take it: E_BUSY */
 status http_slot_check_body(struct http_slot *slot) MUST_USE;
 
 /* --- stream.c --- */

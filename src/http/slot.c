@@ -7,19 +7,6 @@
 
 #include <stdlib.h>
 
-void
-http_slot_fresh(struct http_slot *slot)
-{
-	const struct ctx *base = slot->conn->server->o.base;
-	str request_id = slot->cx.request_id;
-
-	ctx_init(&slot->cx, &slot->arena);
-	if (base)
-		slot->cx = *base;
-	slot->cx.arena = &slot->arena;
-	slot->cx.request_id = request_id;
-}
-
 struct http_slot *
 http_slot_take(struct http_conn *c)
 {
@@ -36,8 +23,10 @@ http_slot_take(struct http_conn *c)
 	}
 	slot->conn = c;
 	slot->began_us = clock_mono_us();
-	slot->cx.request_id = (str){ 0 };
-	http_slot_fresh(slot);
+	ctx_init(&slot->cx, &slot->arena);
+	if (s->o.base)
+		slot->cx = *s->o.base;
+	slot->cx.arena = &slot->arena;
 	http_exchange_init(&slot->x, &slot->cx);
 	slot->x.conn = c;
 	http_parse_begin(&slot->parse, &slot->arena);
@@ -178,12 +167,6 @@ http_slot_check_body(struct http_slot *slot)
 	if (http_parse_body(&slot->parse, r->body_max ? r->body_max : LIMIT_HTTP_BODY) != OK)
 		return fail(&slot->cx, slot->parse.error, "%s", slot->parse.why);
 	return OK;
-}
-
-status
-http_slot_crowded(struct http_slot *slot)
-{
-	return fail(&slot->cx, E_BUSY, "too many requests are waiting; nothing was changed");
 }
 
 void

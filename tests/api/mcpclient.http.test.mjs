@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { onPostgres } from './lib/server.mjs';
+import { onPostgres, until } from './lib/server.mjs';
 import { client, failure, legacyServer, result, sendJson, serve } from './lib/mcpclient.mjs';
 
 const skip = onPostgres && 'skipped on PostgreSQL: there is no database in it';
@@ -104,6 +104,21 @@ test('EX-4 a change has a connection of its own; reads share one', { skip }, asy
 	for (let i = 0; i < 5; i++)
 		assert.equal((await c.call('fine', {}, { reads: true })).end, 'done');
 	assert.equal(server.opened() - start, 4);
+});
+
+test('EX-4 a second answer that nobody asked for is never taken for another read\'s, and ends its connection', { skip }, async (t) => {
+	const second = JSON.stringify({ jsonrpc: '2.0', id: 'another', result: { content: [{ type: 'text', text: 'poisoned' }] } });
+	const server = await legacyServer(t, { ...behaviours, twice: (m, r, request) => {
+		sendJson(r, 200, done(m));
+		r.on('finish', () => setTimeout(() => request.socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${second.length}\r\n\r\n${second}`, () => { server.state.twice = true; }), 50));
+	} });
+	const c = client(t, server.url, { era: 'legacy' });
+	const read = (tool) => c.call(tool, {}, { reads: true });
+	assert.equal((await read('twice')).end, 'done');
+	await until(() => server.state.twice, 'the second answer');
+	assert.ok(!JSON.stringify(await read('fine')).includes('poisoned')); // libcurl before 8.0 sends it over that connection, and it is lost
+	for (let i = 0; i < 3; i++)
+		assert.equal((await read('fine')).end, 'done');
 });
 
 test('EX-4 where nobody listens, or the time is over, nothing was sent', { skip }, async (t) => {

@@ -2,7 +2,7 @@
 // Who comes first, and what must not be true afterwards: the races of DESIGN section 3, 64 applies at once, hints
 // between servers. On PostgreSQL two servers share the database, and another session holds the lock that everybody
 // has to wait for, so that the bad interleaving happens every time. SQLite has one writer: nothing can be held.
-// Operations: proposal_apply_token, proposal_approve, proposal_wait, token_revoke.
+// Operations: proposal_apply_token, proposal_approve, proposal_create, proposal_wait, token_revoke, tool_call.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -24,21 +24,60 @@ after(async () => {
 	await w.stop();
 });
 
-/** Holds the row while `begin` starts requests and `waiting` of them queue up; then lets go and gives their answers. */
-async function held(table, column, id, waiting, begin, meanwhile = async () => {}) {
-	if (!onPostgres) return Promise.all(begin());
+/** Takes a lock in a session of its own, runs `body`, releases the lock and gives the answers to the requests that body started. */
+async function locked(sql, body) {
 	const holder = new Session(w.server), watcher = new Session(w.server);
 	try {
-		await holder.run(`BEGIN; SELECT 1 FROM ${table} WHERE ${column} = '${id}' FOR UPDATE;`);
-		const requests = begin();
-		await until(async () => (await watcher.waiting()) >= waiting, `${waiting} to wait`);
-		await meanwhile(watcher);
+		await holder.run(`BEGIN; ${sql};`);
+		const requests = await body(watcher);
 		await holder.run('COMMIT;');
 		return await Promise.all(requests);
 	} finally {
 		holder.end();
 		watcher.end();
 	}
+}
+
+/** Holds the row while `begin` starts requests and `waiting` of them queue up; then lets go and gives their answers. */
+async function held(table, column, id, waiting, begin, meanwhile = async () => {}) {
+	if (!onPostgres) return Promise.all(begin());
+	return locked(`SELECT 1 FROM ${table} WHERE ${column} = '${id}' FOR UPDATE`, async (watcher) => {
+		const requests = begin();
+		await until(async () => (await watcher.waiting()) >= waiting, `${waiting} to wait`);
+		await meanwhile(watcher);
+		return requests;
+	});
+}
+
+/**
+ * Answers to requests that run at the same moment: all of them wait for the lock on the organization's rights. Those that `first`
+ * starts are ahead of the others in the queue for that lock. On SQLite, where nothing can be held, they are answered before the others start.
+ */
+async function atOnce(begin, first = () => []) {
+	if (!onPostgres) {
+		await Promise.all(first());
+		return Promise.all(begin());
+	}
+	let ahead;
+	const answers = await locked(`SELECT pg_advisory_xact_lock(hashtextextended('${w.first.orgId}', 0))`, async (watcher) => {
+		const allWait = (requests) => until(async () => (await watcher.waiting('pg_advisory')) === requests.length, `${requests.length} to wait`);
+		ahead = first();
+		await allWait(ahead);
+		const requests = [...ahead, ...begin()];
+		await allWait(requests);
+		return requests;
+	});
+	return answers.slice(ahead.length);
+}
+
+/** Eight agents that both servers know already: each has proposed something at the server it will ask. */
+async function knownAgents() {
+	const agents = await Promise.all(Array.from({ length: 8 }, () => w.agentOf(w.admin, { ratePerMinute: 100000, actions: ['read', 'propose'] })));
+	return Promise.all(agents.map(async (agent, i) => {
+		const client = agent.ask(i % 2 ? second : w.server);
+		await w.propose({}, client);
+		return { ...agent, client, propose: (input) => client.post('/api/v1/proposals', { tool: 'note.create', input }) };
+	}));
 }
 
 /**
@@ -145,6 +184,43 @@ for (const { name, stage, plant, holds, breaks } of races)
 		assert.deepEqual(await stage(), holds);
 		assert.deepEqual(await stage(plant), breaks, 'the staging no longer shows what the lock is for');
 	});
+
+test('PA-1 TL-5 AU-1 proposals and calls at once: each has its own answer, row, call and audit entry', async () => {
+	const agents = await knownAgents();
+	const input = (i) => ({ title: `At once ${i}`, text: 'text' });
+	const calls = (i) => i > 4;
+	const answers = await atOnce(() => agents.map((agent, i) => calls(i) ? agent.client.post('/api/v1/tools/call', { tool: 'note.create', input: input(i) }) : agent.propose(input(i))));
+	const made = answers.map(({ status, text, json }, i) => {
+		assert.equal(status, calls(i) ? 200 : 201, text);
+		return calls(i) ? json.proposal : json;
+	});
+	assert.equal(new Set(made.map(({ proposalId }) => proposalId)).size, agents.length);
+	for (const [i, p] of made.entries()) {
+		assert.equal(p.payload.title, `At once ${i}`);
+		const seen = await ok(w.admin.get(at(p)));
+		assert.deepEqual([seen.viewHash, seen.toolCallId, seen.payloadHash], [p.viewHash, p.toolCallId, p.payloadHash]);
+		assert.deepEqual((await w.audit({ proposalId: p.proposalId })).map(({ action, actorId }) => [action, actorId]), [['proposal.created', agents[i].id]]);
+	}
+	assert.equal(new Set(made.map(({ toolCallId }) => toolCallId)).size, agents.length);
+	assert.equal((await w.notes()).filter(({ title }) => title.startsWith('At once')).length, 0, 'nothing is changed by a proposal');
+});
+
+test('PA-7 proposals at once: what is wrong with one of them is told to its own caller only', async () => {
+	const agents = await knownAgents();
+	const wrong = { 2: (agent) => agent.propose({ title: '' }), 6: (agent) => agent.client.post('/api/v1/proposals', { tool: 'note.delete', input: { id: 'no such note' } }) };
+	const answers = await atOnce(() => agents.map((agent, i) => wrong[i]?.(agent) ?? agent.propose({ title: `Own ${i}`, text: 'text' })));
+	for (const [i, { status, json }] of answers.entries()) assert.deepEqual([i, status, json.code], [i, { 2: 400, 6: 404 }[i] ?? 201, { 2: 'invalid_request', 6: 'not_found' }[i]]);
+});
+
+test('ID-6 a proposal that waits behind the revocation of its token is refused, and the others are not', async () => {
+	const agents = await knownAgents();
+	const lost = [0, 5];
+	const answers = await atOnce(
+		() => agents.map((agent, i) => agent.propose({ title: `Lost ${i}`, text: 'text' })),
+		() => lost.map((i) => ok(w.admin.delete(`/api/v1/tokens/${agents[i].tokenId}`))),
+	);
+	assert.deepEqual(answers.map(({ status }) => status), agents.map((_, i) => (lost.includes(i) ? 401 : 201)));
+});
 
 test('two votes at once complete a quorum', async () => {
 	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));

@@ -3,7 +3,6 @@
 -- --- adding ---
 
 -- name: audit_add
--- many
 INSERT INTO audit_entry (action, actor_id, actor_type, after_hash, agent_id, applier_id, approvers, args_hash, at, before_hash,
 	chat_id, decision, delegator_id, diff_hash, entry_id, model, org_id, outcome, prompt_hash, prompt_version,
 	proposal_id, provider, reason, resource_id, resource_key, resource_type, risk, subject, token_id, tool,

@@ -288,16 +288,10 @@ gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str pr
 }
 
 bool
-gate_records_behind(const struct ctx *cx, const struct gate_pass *p)
-{
-	return cx->behind && !p->tool->personal_data && !p->tool->phi;
-}
-
-bool
 gate_record_behind(
 	struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us)
 {
 	struct gate_row row = row_of(cx, c, p, state, now_us);
 
-	return gate_records_behind(cx, p) && behind_add(cx->behind, &row);
+	return cx->behind && !p->tool->personal_data && !p->tool->phi && behind_add(cx->behind, &row);
 }

@@ -83,7 +83,6 @@ status gate_record(struct ctx *cx, const struct gate_pass *p, const char *state,
  * The row of a read of the caller's, made at now_us, which is written a moment later (quick/behind.h). False: it must be
  * written in a transaction. Outside of one, or in a db_read.
  */
-bool gate_records_behind(const struct ctx *cx, const struct gate_pass *p); /* is that so of it? */
 bool gate_record_behind(
 	struct ctx *cx, const struct caller *c, const struct gate_pass *p, const char *state, int64_t now_us);
 

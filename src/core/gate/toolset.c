@@ -2,7 +2,6 @@
 #include "core/gate/toolset.h"
 
 #include "base/check.h"
-#include "base/fiber/fiber.h"
 #include "base/scoped.h"
 #include "core/known/known.h"
 #include "core/outside/outside.h"
@@ -302,8 +301,6 @@ toolset_enter(struct ctx *cx, str org_id, int64_t epoch)
 	if (!cx->toolsets)
 		return OK;
 	if (!find(cx->toolsets, org_id, epoch, &tools)) {
-		if (fiber_refuses(cx)) /* it takes its time */
-			return E_BUSY;
 		TRY(build(cx, org_id, &tools));
 		if (epoch)
 			keep(cx->toolsets, org_id, epoch, tools);

@@ -291,10 +291,8 @@ read_by_token(struct ctx *cx, const struct credential *c, struct caller *out)
 static status
 is_current(struct ctx *cx, const struct caller *known, bool *out)
 {
-	struct epoch_row now = { 0 };
-	status s = tx_learnt(cx, known->org_id, &now.epoch)
-			   ? OK
-			   : db_one(cx, SQL_CALLER_EPOCH, epoch_row, &now, TEXT(known->org_id));
+	struct epoch_row now;
+	status s = db_one(cx, SQL_CALLER_EPOCH, epoch_row, &now, TEXT(known->org_id));
 
 	if (s == E_NOT_FOUND) { /* the organization is gone, and with it everybody */
 		ctx_clear(cx);
@@ -326,12 +324,13 @@ check_audience(struct ctx *cx, const struct credential *c, str audience)
 }
 
 static status
-by_token(struct ctx *cx, const struct credential *c, const struct caller *known, bool current,
-	struct caller *out)
+by_token(struct ctx *cx, const struct credential *c, const struct caller *known, struct caller *out)
 {
+	bool current = false;
+
 	if (!known && !secret_valid(c->bearer))
 		return stranger(cx);
-	if (known && !current)
+	if (known)
 		TRY(is_current(cx, known, &current));
 	if (current) {
 		*out = *known;
@@ -489,35 +488,16 @@ caller_present(struct ctx *cx, const struct credential *c)
 	return c && (c->bearer.len || c->session.len) ? OK : stranger(cx);
 }
 
-/* Shared. *out_current: who is known is who it is, or the transaction fails and runs again: that is not waited for
- * (docs/decisions/0027). */
+/* A statement of its own, before the one that reads the caller: that one must see what was committed while this one
+ * waited for the lock. */
 static status
-lock_known(struct ctx *cx, const struct caller *known, bool *out_current)
+lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known)
 {
-	int64_t now_us;
-
-	TRY(db_later(cx, SQL_CALLER_LOCK, TEXT(known->org_id)));
-	if (!tx_now_guess(cx, &now_us))
+	if (PLANTED(rights_unlocked))
 		return OK;
-	*out_current = true;
-	return db_later(cx, SQL_CALLER_UNMOVED, TEXT(known->org_id), INT(known->epoch), INT(now_us),
-		INT(LIMIT_TX_GUESS_US));
-}
-
-/* A statement of its own, before the one that reads: what is read must be as it is after the wait. In company, one has
- * locked and read for all (tx_learn). */
-static status
-lock(struct ctx *cx, const struct credential *c, bool exclusive, const struct caller *known,
-	bool *out_current)
-{
-	int64_t epoch;
-
-	if (PLANTED(rights_unlocked) || (known && !exclusive && tx_learnt(cx, known->org_id, &epoch)))
-		return OK;
-	if (known && !exclusive)
-		return lock_known(cx, known, out_current);
 	if (known)
-		return db_later(cx, SQL_CALLER_LOCK_RIGHTS, TEXT(known->org_id));
+		return db_later(
+			cx, exclusive ? SQL_CALLER_LOCK_RIGHTS : SQL_CALLER_LOCK, TEXT(known->org_id));
 	if (c->bearer.len)
 		return db_later(cx, exclusive ? SQL_CALLER_LOCK_RIGHTS_BY_TOKEN : SQL_CALLER_LOCK_BY_TOKEN,
 			TEXT(secret_hash(cx->arena, c->bearer)));
@@ -529,19 +509,16 @@ status
 caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, struct caller *out)
 {
 	struct caller room, *known = NULL;
-	bool current = false;
 	status s;
 
 	TRY(caller_present(cx, c));
 	if (c->bearer.len && cx->known && known_find(cx->known, cx->arena, c, &room))
 		known = &room;
 	if (how != CALLER_UNLOCKED)
-		TRY(lock(cx, c, how == CALLER_CHANGES, known, &current));
-	s = c->bearer.len ? by_token(cx, c, known, current, out) : by_session(cx, c, out);
+		TRY(lock(cx, c, how == CALLER_CHANGES, known));
+	s = c->bearer.len ? by_token(cx, c, known, out) : by_session(cx, c, out);
 	if (s == E_UNAUTHENTICATED && cx->recall)
 		recall_drop(cx->recall, c);
-	if (s == OK && how != CALLER_UNLOCKED && out->epoch)
-		tx_learn(cx, out->org_id, out->epoch);
 	return s;
 }
 

@@ -15,20 +15,11 @@ SELECT '' FROM org WHERE org_id = $1 AND org_id = ''
 SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)
 
 -- name: caller_epoch sqlite
--- often
 -- One number for all of what the statements below and the agent's tiers say, and the clock where that is a question of
 -- its own. Every table they read has a trigger that draws another number (tests/unit/core/known.c insists).
 SELECT epoch, 0 FROM rights_epoch WHERE org_id = $1
 -- name: caller_epoch postgres
 SELECT epoch, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) FROM rights_epoch WHERE org_id = $1
-
--- name: caller_unmoved sqlite
--- Sent along with what depends on it: fails where the epoch is another, or the clock is not that of a moment ago ($3, not more than $4
--- before now).
-SELECT 0 FROM rights_epoch WHERE org_id = $1 AND epoch = $2 AND $3 < $4
--- name: caller_unmoved postgres
-SELECT CASE WHEN EXISTS (SELECT 1 FROM rights_epoch WHERE org_id = $1 AND epoch = $2)
-	AND CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) - $3 BETWEEN 0 AND $4 THEN 0 ELSE moved() END
 
 -- name: caller_epoch_by_token
 SELECT e.epoch, 0 FROM token t JOIN rights_epoch e ON e.org_id = t.org_id WHERE t.hash = $1

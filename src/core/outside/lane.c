@@ -3,19 +3,20 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/waiter.h"
 #include "base/limits.h"
 #include "base/scoped.h"
+#include "core/outside/waiter.h"
 
 #include <stdlib.h>
 
 #define NAME 64u /* of a lane: an id */
 
-/* Who waits for a place in a lane; in the arena of that one. */
+/* A call that waits for a place in a lane; in that call's arena. */
 struct turn {
 	struct turn *next;
 	struct waiter waiter;
-	bool over, in; /* it is decided: with a place, or without */
+	bool over; /* it need not wait any longer ... */
+	bool in;   /* ... because it has a place; false: it is refused */
 };
 
 struct lane {
@@ -110,9 +111,10 @@ refuse(struct ctx *cx, const struct lane *l)
 
 /* --- turns: with the lock held --- */
 
-/* The place of who leaves goes to who has waited longest: nobody comes in between. */
+/* Ends the wait of the call that has waited longest. in: it gets the place of the call that leaves, so that no later call
+ * can take it first. False: none waits. */
 static bool
-call_next(struct lane *l, bool in)
+end_wait(struct lane *l, bool in)
 {
 	struct turn *t = l->first;
 
@@ -122,7 +124,7 @@ call_next(struct lane *l, bool in)
 	l->waiting--;
 	t->over = true;
 	t->in = in;
-	waiter_call(&t->waiter);
+	waiter_wake(&t->waiter);
 	return true;
 }
 
@@ -131,7 +133,7 @@ wait_for_turn(struct ctx *cx, struct lanes *all, struct lane *l)
 {
 	struct turn *t = ARENA_NEW(cx->arena, struct turn);
 
-	waiter_init(&t->waiter, cx);
+	waiter_init(&t->waiter);
 	*(l->first ? &l->last->next : &l->first) = t;
 	l->last = t;
 	l->waiting++;
@@ -196,33 +198,24 @@ learn(struct lane *l, bool answered)
 }
 
 static void
-leave(struct lanes *all, str name, bool asked, bool answered)
+leave(struct lanes *all, str name, bool answered)
 {
 	scoped_lock held = lock(&all->lock);
 	struct lane *l = find(all, name);
 
 	CHECK(l && l->calls > 0);
 	l->trying = false;
-	if (asked)
-		learn(l, answered);
-	while (resting(l) && call_next(l, false)) /* who waits for what is broken hears it at once */
+	learn(l, answered);
+	while (resting(l) && end_wait(l, false)) /* all that wait for a broken system are refused at once */
 		;
-	if (!call_next(l, true))
+	if (!end_wait(l, true))
 		l->calls--;
 }
 
 void
 lane_leave(struct ctx *cx, str lane, bool answered)
 {
-	leave(cx->lanes, lane, true, answered);
-	if (cx->place)
-		cx->place->back(cx->place->arg);
-}
-
-void
-lane_withdraw(struct ctx *cx, str lane)
-{
-	leave(cx->lanes, lane, false, false);
+	leave(cx->lanes, lane, answered);
 	if (cx->place)
 		cx->place->back(cx->place->arg);
 }

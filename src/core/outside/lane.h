@@ -25,7 +25,6 @@ void lanes_free(struct lanes *l); /* NULL is fine; nobody is in one */
  */
 status lane_enter(struct ctx *cx, str lane) MUST_USE;
 void lane_leave(struct ctx *cx, str lane, bool answered);
-void lane_withdraw(struct ctx *cx, str lane); /* the other system was not asked: nothing is learned of it */
 
 /* For people: "closed" (all is well), "open", "trying"; and how many are in it. */
 struct lane_state {

@@ -110,30 +110,14 @@ run_propose(struct ctx *cx, const void *in, struct json_out *out)
 	return proposal_answer(cx, &asked, out);
 }
 
-/* The tool's name, or a kind's; NULL in the canonical document. */
-static const struct json *
-named(const struct propose_body *b)
-{
-	const struct json *kind = json_get(b->body, STR("kind")), *tool = json_get(b->body, STR("tool"));
-
-	return kind ? kind : tool;
-}
-
 static bool
 wants_survey(struct ctx *cx, const void *in)
 {
-	const struct json *name = named(in);
-
-	return name && handler_surveys(cx, name->text);
-}
-
-static bool
-wants_company(struct ctx *cx, const void *in)
-{
 	const struct propose_body *b = in;
-	const struct json *name = named(b);
+	const struct json *name = json_get(b->body, STR("kind"));
 
-	return name && !json_get(b->body, STR("idempotencyKey")) && proposal_wants_company(cx, name->text);
+	name = name ? name : json_get(b->body, STR("tool"));
+	return name && handler_surveys(cx, name->text);
 }
 
 static status
@@ -504,7 +488,6 @@ const struct op proposal_ops[] = {
 		.refused = refused_propose,
 		.wants_prepare = wants_survey,
 		.prepare = survey_propose,
-		.wants_company = wants_company,
 		.run = run_propose },
 	{ .name = "proposal_repropose",
 		.method = "POST",

@@ -112,11 +112,10 @@ struct proposal_called {
 };
 status proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
 
-/* The same in a db_read, for a read whose call costs no transaction (core/gate/quick). Anything but OK: nothing was done. */
-status proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
-
-/* May a proposal of this tool be made in one transaction with others (tx_run_together)? Memory only. */
-bool proposal_wants_company(struct ctx *cx, str tool);
+/* The same inside db_read: for a read that is paid from a lease and whose row is written later (core/gate/quick). Anything but
+ * OK: nothing was done, and proposal_call is to be used. */
+status
+proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct proposal_called *out) MUST_USE;
 
 /*
  * All inside tx_run, with cx->caller; the row is locked first. *out is the proposal as it is then.

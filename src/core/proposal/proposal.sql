@@ -1,7 +1,6 @@
 -- Proposals and votes. The row is locked before anything about it is decided (DESIGN section 3).
 
 -- name: proposal_add
--- many
 INSERT INTO proposal (org_id, proposal_id, call_id, state, tool, tool_version, effect, proposer_id, proposer_kind,
 	delegator_id, token_id, transport, payload, payload_hash, card, view_hash, summary, risk, environment_id,
 	resource_type, resource_key, votes_needed, four_eyes, policy_version, provenance, idempotency_key, request_hash,

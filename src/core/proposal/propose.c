@@ -465,7 +465,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 
 /* Paid for last: whatever fails before is said, and charged, by the transaction that runs instead. */
 status
-proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
+proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
 	struct proposal_called called = { 0 };
 	struct making m = { .in = in };
@@ -486,16 +486,6 @@ proposal_glance(struct ctx *cx, const struct propose_in *in, struct proposal_cal
 		return E_BUSY;
 	*out = called;
 	return OK;
-}
-
-/* Not with a key, which may have to wait for the other one who uses it; not without a call at hand, which would have to be asked
- * for and may be refused; nor what may be applied at once. */
-bool
-proposal_wants_company(struct ctx *cx, str tool)
-{
-	const struct tool *t = cx->tools ? gate_tool(cx, tool) : NULL;
-
-	return t && t->effect != OP_READ && !t->direct && !cx->idempotency_key.len && gate_ready(cx);
 }
 
 void

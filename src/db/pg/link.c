@@ -258,40 +258,6 @@ pglink_queue(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	return OK;
 }
 
-status
-pglink_savepoint(struct ctx *cx, struct pglink *l)
-{
-	if (!l->standing)
-		return pglink_queue(cx, l, PG_SAVEPOINT);
-	l->standing = false;
-	return usable(cx, l);
-}
-
-status
-pglink_keep(struct ctx *cx, struct pglink *l)
-{
-	return pglink_queue(cx, l, PG_RELEASE);
-}
-
-status
-pglink_undo(struct ctx *cx, struct pglink *l, bool inner)
-{
-	TRY(pglink_queue(cx, l, PG_UNDO));
-	l->standing = !inner;
-	return inner ? pglink_keep(cx, l) : OK;
-}
-
-/* Before a statement: it is not to be behind a savepoint that was undone. */
-static status
-step_out(struct ctx *cx, struct pglink *l)
-{
-	TRY(usable(cx, l));
-	if (!l->standing)
-		return OK;
-	l->standing = false;
-	return pglink_keep(cx, l);
-}
-
 void
 pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 {
@@ -299,9 +265,6 @@ pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command)
 	struct error kept = cx->error;
 
 	l->asked_count = 0; /* who asked is gone by then */
-	l->standing = false;
-	/* Where something before it fails the server skips what follows, up to the next sync: not this. */
-	l->apart = l->queued > 0 && usable(cx, l) == OK && send_sync(cx, l) == OK;
 	if (pglink_queue(cx, l, command) == OK && send_sync(cx, l) == OK)
 		l->unread = true;
 	cx->error = kept;
@@ -320,28 +283,15 @@ pglink_alive(struct pglink *l)
 	return !l->lost;
 }
 
-bool
-pglink_failed(const struct pglink *l)
-{
-	return l->lost || PQtransactionStatus(l->conn) == PQTRANS_INERROR;
-}
-
-/* What became of what was queued, and of the command that ended the transaction, which stands apart from it or not. */
+/* The answer to the command that ended the last transaction. */
 static void
 hear_end(struct ctx *cx, struct pglink *l)
 {
-	if (l->apart) {
-		l->queued--;
-		(void)!hear_queued(cx, l);
-		hear_sync(l);
-		l->queued = 1;
-		l->apart = false;
-	}
 	(void)!hear_queued(cx, l);
 	hear_sync(l);
 	ctx_clear(cx);
 	if (!l->lost && PQtransactionStatus(l->conn) != PQTRANS_IDLE)
-		l->lost = true; /* nobody else is to find himself in it */
+		l->lost = true; /* the transaction is still open: nothing else may run inside it */
 }
 
 bool
@@ -359,7 +309,7 @@ pglink_ready(struct ctx *cx, struct pglink *l)
 status
 pglink_commit(struct ctx *cx, struct pglink *l)
 {
-	l->warned = l->committed = l->standing = false;
+	l->warned = l->committed = false;
 	TRY(pglink_queue(cx, l, PG_COMMIT));
 
 	/* From here on the server may have heard it. */
@@ -391,13 +341,6 @@ send_prepare(struct pglink *l, const struct sql *s)
 	return PQsendPrepare(l->conn, name, s->postgres, 0, NULL) && PQsendDescribePrepared(l->conn, name);
 }
 
-/* Those of one row. */
-static int
-row_params(const struct sql *s)
-{
-	return s->rows > 1 ? s->params / s->rows : s->params;
-}
-
 static status
 keep_shape(struct ctx *cx, struct pglink *l, const struct sql *s, const PGresult *r)
 {
@@ -406,7 +349,7 @@ keep_shape(struct ctx *cx, struct pglink *l, const struct sql *s, const PGresult
 	if (PQnparams(r) != s->params || PQnfields(r) != s->columns)
 		return fail(cx, E_INTERNAL, "%s: has %d parameters and %d columns, not %d and %d", s->name,
 			PQnparams(r), PQnfields(r), s->params, s->columns);
-	for (int i = 0; i < row_params(s); i++) {
+	for (int i = 0; i < s->params; i++) {
 		enum pgkind kind = pgvalue_kind(PQparamtype(r, i));
 
 		if (kind == PGKIND_NONE)
@@ -498,11 +441,11 @@ send(struct ctx *cx, struct pglink *l, const struct sql *s, const struct db_valu
 	struct pgstatement *st = &l->statements[s->index];
 	struct pgbinding b;
 
-	TRY(step_out(cx, l));
+	TRY(usable(cx, l));
 	if (!st->prepared)
 		TRY(prepare_some(cx, l, &s, 1));
 	for (int i = 0; i < s->params; i++) {
-		if (!pgvalue_bind(&b, i, (enum pgkind)st->param[i % row_params(s)], &args[i]))
+		if (!pgvalue_bind(&b, i, (enum pgkind)st->param[i], &args[i]))
 			return fail(
 				cx, E_INTERNAL, "%s: parameter %d is given as another type", s->name, i + 1);
 	}
@@ -549,7 +492,7 @@ pglink_ask(struct ctx *cx, struct pglink *l, const char *text, const int64_t *ar
 	char digits[4][24];
 
 	CHECK(count <= 4);
-	TRY(step_out(cx, l));
+	TRY(usable(cx, l));
 	for (int i = 0; i < count; i++) {
 		(void)snprintf(digits[i], sizeof(digits[i]), "%" PRId64, args[i]);
 		values[i] = digits[i];
@@ -594,7 +537,7 @@ pglink_script(struct ctx *cx, struct pglink *l, const char *name, const char *te
 {
 	status s;
 
-	TRY(step_out(cx, l));
+	TRY(usable(cx, l));
 	TRY(exchange(cx, l, NULL, NULL));
 	if (!PQexitPipelineMode(l->conn))
 		return lose(cx, l);

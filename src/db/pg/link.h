@@ -8,8 +8,7 @@
  * SAVEPOINT) is queued and travels with the next statement, so it costs no
  * round trip; if it fails, that statement reports it. What ends a transaction
  * without being waited for (ROLLBACK, the end of a read) is sent at once and
- * its answer read when the link is used next; a sync stands before it, so that
- * it is not skipped with what failed.
+ * its answer read when the link is used next.
  *
  * A link that is lost stays lost until pglink_open: every call on it is
  * E_UNAVAILABLE. Whether a commit may have happened is for the caller to
@@ -31,7 +30,7 @@ struct backend {
 struct pgstatement {
 	bool prepared;
 	char name[11];			/* the server knows it by */
-	uint8_t param[LIMIT_DB_PARAMS]; /* enum pgkind; of one row */
+	uint8_t param[LIMIT_DB_PARAMS]; /* enum pgkind */
 };
 
 /* Commands of the engine itself, prepared on every link. */
@@ -58,17 +57,15 @@ struct pgquestion {
 struct pglink {
 	PGconn *conn; /* NULL: not connected */
 	struct backend backend;
-	struct db *db;	  /* for the catalog and the figures */
-	unsigned epoch;	  /* the pool's, when this link was opened; 0: never */
-	bool opened;	  /* it was connected before: the next time is a reconnect */
-	bool complete;	  /* every statement of the catalog is prepared */
-	bool unread;	  /* a transaction's end was sent, its answer not read */
-	bool apart;	  /* and a sync before it */
-	int queued;	  /* commands that travel with the next statement */
-	bool later;	  /* statements are among them, which may fail */
-	bool standing;	  /* a savepoint that was undone, with nothing behind it: as good as a new one */
-	int clock_at;	  /* which of them is the clock, from 1; 0: none */
-	int64_t clock_us; /* what it said; 0: nothing yet */
+	struct db *db;			       /* for the catalog and the figures */
+	unsigned epoch;			       /* the pool's, when this link was opened; 0: never */
+	bool opened;			       /* it was connected before: the next time is a reconnect */
+	bool complete;			       /* every statement of the catalog is prepared */
+	bool unread;			       /* a transaction's end was sent, its answer not read */
+	int queued;			       /* commands that travel with the next statement */
+	bool later;			       /* statements are among them, which may fail */
+	int clock_at;			       /* which of them is the clock, from 1; 0: none */
+	int64_t clock_us;		       /* what it said; 0: nothing yet */
 	struct pgquestion asked[PG_QUESTIONS]; /* those of them that have an answer, in order */
 	int asked_count;
 	bool lost;	 /* the connection is of no more use */
@@ -86,9 +83,6 @@ void pglink_close(struct pglink *l);
 /* False where the server has hung up, as far as one can see without asking it. */
 bool pglink_alive(struct pglink *l);
 
-/* Has a statement broken the transaction, or the link itself? As far as has been heard. */
-bool pglink_failed(const struct pglink *l);
-
 /* Reads what is still to be read of the last transaction, and says whether the link is alive. */
 bool pglink_ready(struct ctx *cx, struct pglink *l);
 
@@ -102,14 +96,9 @@ status pglink_prepare(struct ctx *cx, struct pglink *l) MUST_USE;
 status pglink_queue(struct ctx *cx, struct pglink *l, enum pgcommand command) MUST_USE;
 
 /*
- * Savepoints, queued. What is undone stands until a statement comes, or serves as the next one. Inside of another one
- * (inner) it goes at once: to undo would mean the newest.
+ * Sends a command whose answer nobody waits for: ROLLBACK, or the end of a read. The answers to all statements
+ * were read before (tx_call): PostgreSQL skips what follows a failed statement in the same round trip.
  */
-status pglink_savepoint(struct ctx *cx, struct pglink *l) MUST_USE;
-status pglink_undo(struct ctx *cx, struct pglink *l, bool inner) MUST_USE;
-status pglink_keep(struct ctx *cx, struct pglink *l) MUST_USE;
-
-/* Sends a command whose answer nobody waits for: ROLLBACK, or the end of a read. */
 void pglink_end(struct ctx *cx, struct pglink *l, enum pgcommand command);
 
 /*

@@ -19,13 +19,11 @@ enum pgkind pgvalue_kind(Oid oid);
 /* A cell; its bytes live as long as r. False: its type is none that we use. */
 bool pgvalue_read(const PGresult *r, int row, int column, struct db_value *out);
 
-#define PG_BOUND (LIMIT_DB_PARAMS * LIMIT_DB_MANY)
-
 /* The parameters of one statement, as libpq takes them. */
 struct pgbinding {
-	const char *values[PG_BOUND];
-	int lengths[PG_BOUND], formats[PG_BOUND];
-	char digits[PG_BOUND][STR_INT_ROOM + 1]; /* and a NUL */
+	const char *values[LIMIT_DB_PARAMS];
+	int lengths[LIMIT_DB_PARAMS], formats[LIMIT_DB_PARAMS];
+	char digits[LIMIT_DB_PARAMS][STR_INT_ROOM + 1]; /* and a NUL */
 };
 
 /*

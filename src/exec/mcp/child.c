@@ -10,15 +10,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
-#include "base/fiber/waiter.h"
 #include "base/log.h"
+#include "core/outside/waiter.h"
 #include "exec/mcp/lines.h"
 #include "exec/mcp/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +34,7 @@
 #define ANSWER_US  INT64_C(1000000)
 #define WORDS_US   INT64_C(10000000)
 
-/* Who waits for an answer; in the arena of that thread or fiber. */
+/* A call that waits for its answer; in that call's arena. */
 struct waiting {
 	struct waiting *next;
 	struct waiter waiter;
@@ -104,7 +102,7 @@ call_all(struct mcp_child *ch)
 {
 	CHECK(pthread_cond_broadcast(&ch->changed) == 0);
 	for (struct waiting *w = ch->waiting; w; w = w->next)
-		waiter_call(&w->waiter);
+		waiter_wake(&w->waiter);
 }
 
 static void
@@ -192,26 +190,6 @@ write_line(struct mcp_child *ch, str line, int64_t until_us)
 	return done;
 }
 
-/* The same for who must not be held up: a line so short goes at once, or not at all (pipe(7)). */
-static size_t
-write_short(struct mcp_child *ch, str line)
-{
-	ssize_t n = 0;
-
-	if (line.len > PIPE_BUF || !take_pen(ch, 0))
-		return 0;
-	if (ch->in >= 0)
-		n = write(ch->in, line.ptr, line.len);
-	put_pen(ch);
-	return n > 0 ? (size_t)n : 0;
-}
-
-static size_t
-say(const struct ctx *cx, struct mcp_child *ch, str line, int64_t until_us)
-{
-	return cx->fiber ? write_short(ch, line) : write_line(ch, line, until_us);
-}
-
 static str
 as_line(struct ctx *cx, str message)
 {
@@ -247,7 +225,7 @@ hand_over(struct mcp_child *ch, const struct json *message, str line)
 		return;
 	ch->failures = 0;
 	w->text = arena_str(&w->arena, line);
-	waiter_call(&w->waiter);
+	waiter_wake(&w->waiter);
 }
 
 static void
@@ -656,8 +634,6 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 	scoped_lock held = lock(&ch->mutex);
 
 	if (!ch->up) {
-		if (fiber_refuses(cx))
-			return E_BUSY;
 		TRY(check_start(cx, ch));
 		if (ch->kept) { /* it is over, or will be in a moment */
 			CHECK(pthread_mutex_unlock(&ch->mutex) == 0);
@@ -677,14 +653,14 @@ mcp_child_start(struct ctx *cx, struct mcp_child *ch, uint64_t *out_generation)
 }
 
 static bool
-enter(const struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w)
+enter(struct mcp_child *ch, const struct mcp_letter *l, struct waiting *w)
 {
 	scoped_lock held = lock(&ch->mutex);
 
 	if (!ch->up || ch->generation != l->session.generation)
 		return false;
 	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
-	waiter_init(&w->waiter, cx);
+	waiter_init(&w->waiter);
 	w->next = ch->waiting;
 	ch->waiting = w;
 	return true;
@@ -731,7 +707,7 @@ say_cancelled(struct ctx *cx, struct mcp_child *ch, int64_t id)
 		"cancelled\",\"params\":{\"requestId\":%lld}}\n",
 		(long long)id);
 
-	(void)say(cx, ch, line, clock_mono_us() + SLICE_US);
+	(void)write_line(ch, line, clock_mono_us() + SLICE_US);
 }
 
 static void
@@ -740,7 +716,6 @@ read_answer(struct ctx *cx, str text, struct mcp_reply *out)
 	char *copy = arena_try_bytes(cx->arena, text.len);
 	struct json *doc;
 
-	out->size = text.len;
 	if (copy)
 		memcpy(copy, text.ptr, text.len);
 	if (copy && json_parse_any(cx, (str){ copy, text.len }, &doc) == OK)
@@ -756,13 +731,13 @@ mcp_child_send(struct ctx *cx, struct mcp_child *ch, const struct mcp_letter *l,
 	str line = as_line(cx, l->body);
 
 	w->id = l->id;
-	if (!line.len || !enter(cx, ch, l, w)) {
+	if (!line.len || !enter(ch, l, w)) {
 		out->why = say_gone(cx, ch);
 		return;
 	}
-	out->sent = (int64_t)say(cx, ch, line, l->send_by_us);
+	out->sent = (int64_t)write_line(ch, line, l->send_by_us);
 	if ((size_t)out->sent < line.len)
-		out->why = fiber_refuses(cx) ? ctx_message(cx, E_BUSY) : say_untaken(cx, ch, w);
+		out->why = say_untaken(cx, ch, w);
 	else if (l->id)
 		wait_for_answer(cx, ch, l, w, out);
 	leave(ch, w);

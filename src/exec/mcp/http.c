@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 #include "http/client/events.h"
 
 #define FIELDS_MAX  (8u + LIMIT_MCP_HEADERS)
@@ -46,14 +45,6 @@ take(struct mcp_client *c, bool keep)
 	scoped_lock held = lock(&c->mutex);
 
 	return keep && c->idle_count ? c->idle[--c->idle_count] : http_many_new();
-}
-
-static bool
-has_idle(struct mcp_client *c)
-{
-	scoped_lock held = lock(&c->mutex);
-
-	return c->idle_count > 0;
 }
 
 static void
@@ -180,7 +171,6 @@ keep_text(struct trip *t, str text)
 {
 	struct json *doc;
 
-	t->out->size += text.len;
 	if (json_parse_any(t->cx, text, &doc) == OK)
 		take_message(t, doc);
 }
@@ -266,13 +256,13 @@ begin(struct trip *t, const char *method)
 	static const struct http_flight_calls calls = { take_piece, take_end };
 	const struct mcp_options *o = &t->c->options;
 	bool posts = strcmp(method, "POST") == 0;
-	struct fields *f = ARENA_NEW(t->cx->arena, struct fields);
+	struct fields f = { .count = 0 };
 	struct http_client_request r = { .method = method,
 		.url = o->url,
 		.bearer = t->bearer,
 		.body = posts ? t->l->body : (str){ 0 },
 		.accept = posts ? "application/json, text/event-stream" : "text/event-stream",
-		.fields = f->all,
+		.fields = f.all,
 		.ca_file = o->ca_file,
 		.public_only = true,
 		.allow = o->allow,
@@ -282,8 +272,8 @@ begin(struct trip *t, const char *method)
 		.keep = t->l->keep };
 	status s;
 
-	add_fields(t, f, !posts && t->events.id.len);
-	r.field_count = f->count;
+	add_fields(t, &f, !posts && t->events.id.len);
+	r.field_count = f.count;
 	t->body.len = 0;
 	t->end = OK;
 	s = http_many_begin(t->many, t->cx, &r, &calls, t, &t->flight);
@@ -445,7 +435,8 @@ run(struct trip *t, const char *method)
 		resume(t);
 	}
 	close_news(t);
-	give_back(t->c, t->many, t->l->keep && t->end == OK);
+	/* Without an answer to this request the connection is closed: one that comes late would be read as the next one's. */
+	give_back(t->c, t->many, t->l->keep && t->out->message && t->end == OK);
 	arena_done(&t->scratch);
 	if (!t->out->message && !t->out->why.len)
 		t->out->why =
@@ -474,10 +465,6 @@ mcp_http_send(
 	struct trip t = { .cx = cx, .c = c, .l = l, .bearer = bearer, .out = out };
 
 	*out = (struct mcp_reply){ 0 };
-	if (!has_idle(c) && fiber_refuses(cx)) { /* a new connection takes its time */
-		out->why = ctx_message(cx, E_BUSY);
-		return;
-	}
 	if (atomic_load(&c->stopping) || clock_mono_us() >= l->send_by_us) {
 		out->why = STR("the time to send it was over");
 		return;

@@ -42,7 +42,6 @@ struct mcp_client {
 	struct mcp_options options;
 	atomic_bool stopping;
 	atomic_bool unauthorized; /* somebody has to authorize us */
-	_Atomic int64_t large_us; /* when an answer was last too large for a fiber (clock_mono_us) */
 	_Atomic uint64_t changes;
 	_Atomic int64_t last_id;
 	struct mcp_child *child; /* NULL: HTTP */
@@ -75,7 +74,6 @@ struct mcp_letter {
 /* What came of it. */
 struct mcp_reply {
 	int64_t sent;			/* bytes that may have left */
-	size_t size;			/* of the answer */
 	int status;			/* HTTP; 0: none came */
 	const struct json *message;	/* the answer: it has a result or an error; NULL: none came */
 	str why;			/* where there is none */

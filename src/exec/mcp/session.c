@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 
 #define CODE_VERSION (-32022)
 #define AUTH_TRIES   6u
@@ -35,11 +34,8 @@ send_authorized(struct ctx *cx, struct mcp_client *c, const struct mcp_letter *l
 		again = false;
 		if (c->auth && out->status && out->status != 401)
 			atomic_store(&c->unauthorized, false);
-		if (!c->auth || i >= AUTH_TRIES || (out->status != 401 && out->status != 403))
-			return OK;
-		if (fiber_refuses(cx)) /* a token has to be fetched */
-			return E_BUSY;
-		TRY(mcp_auth_refused(cx, c->auth, token, out, i, &again));
+		if (c->auth && i < AUTH_TRIES && (out->status == 401 || out->status == 403))
+			TRY(mcp_auth_refused(cx, c->auth, token, out, i, &again));
 	}
 	return OK;
 }
@@ -245,8 +241,6 @@ enter(struct ctx *cx, struct mcp_client *c, const struct mcp_letter *l, bool *ou
 {
 	scoped_lock held = lock(&c->mutex);
 
-	if (!is_open(c) && fiber_refuses(cx))
-		return E_BUSY;
 	while (!is_open(c) && c->opening)
 		if (!wait_for_other(c, l))
 			return fail(cx, E_UNAVAILABLE, "the MCP server was not ready in time");
@@ -317,21 +311,9 @@ is_over(struct mcp_client *c, const struct mcp_letter *l, const struct mcp_reply
 	       choose(json_get(data, STR("supported")), &other);
 }
 
-/* What comes is read where we are: on a fiber that must not be much. */
-static bool
-was_large(struct mcp_client *c)
-{
-	int64_t at_us = atomic_load(&c->large_us);
-
-	return at_us && clock_mono_us() - at_us < LIMIT_MCP_LIGHT_REST_US;
-}
-
 status
 mcp_session_ask(struct ctx *cx, struct mcp_client *c, struct mcp_letter *l, struct mcp_reply *out)
 {
-	*out = (struct mcp_reply){ 0 };
-	if (was_large(c) && fiber_refuses(cx))
-		return E_BUSY;
 	for (unsigned i = 0;; i++) {
 		*out = (struct mcp_reply){ 0 };
 		if (atomic_load(&c->stopping) || clock_mono_us() >= l->send_by_us)
@@ -341,8 +323,6 @@ mcp_session_ask(struct ctx *cx, struct mcp_client *c, struct mcp_letter *l, stru
 			return fail(cx, E_UNAVAILABLE, "we are being stopped");
 		l->id = atomic_fetch_add(&c->last_id, 1) + 1;
 		TRY(send_message(cx, c, l, out));
-		if (out->size > LIMIT_MCP_LIGHT_ANSWER)
-			atomic_store(&c->large_us, clock_mono_us());
 		if (i > 0 || !is_over(c, l, out))
 			return OK;
 		forget(c, l->session.generation);

@@ -1,7 +1,6 @@
 -- Other MCP servers.
 
 -- name: upstream_get
--- often
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
 	disabled, looked_at, problem, oauth, auth_state
 FROM upstream WHERE org_id = $1 AND upstream_id = $2

@@ -103,8 +103,6 @@ struct mcp_host {
 	/* Up to so many values for the argument, after what was typed. */
 	status (*complete)(
 		struct mcp_call *c, const struct json *ref, str argument, str typed, struct json_out *o);
-	/* Is it a call that waits for another system, and holds up nobody? From memory. NULL: none is. */
-	bool (*light)(struct mcp_call *c, str name);
 	/* Another number where the caller's list is another one. */
 	status (*fingerprint)(struct mcp_call *c, enum mcp_list what, uint64_t *out);
 	/* What became of a call that answered with a task; answers only with an update. NULL: it has no tasks. */

@@ -64,15 +64,6 @@ refuse_missing(struct mcp_call *c, str name, struct json_out *o)
 
 /* --- calls --- */
 
-bool
-own_light(struct mcp_call *c, str name)
-{
-	const struct tool *t =
-		toolset_names(name) && toolset_recall(c->cx) ? find_tool(c->cx->tools, name) : NULL;
-
-	return t && t->provider == TOOL_MCP && t->effect == OP_READ && gate_ready(c->cx);
-}
-
 /* One of another system's is the organization's: who asks must be known first. */
 static status
 look_up(struct mcp_call *c, str name, const struct tool **out)

@@ -2,10 +2,8 @@
 #include "face/mcp/mcp.h"
 
 #include "base/check.h"
-#include "base/fiber/fiber.h"
 #include "core/ident/caller.h"
 #include "core/op.h"
-#include "db/db.h"
 #include "face/mcp/call.h"
 
 #include <stdlib.h>
@@ -142,12 +140,9 @@ judge(struct mcp_call *c, status s)
 static void
 refuse(struct mcp_call *c, status why)
 {
-	status s;
+	status s = judge(c, why);
 	str text;
 
-	if (fiber_refused(c->cx)) /* a worker begins again */
-		return;
-	s = judge(c, why);
 	if (challenge_steps_up(c, s))
 		c->http = 403;
 	text = message_error(c, s);
@@ -416,16 +411,6 @@ run_batch(struct mcp_call *c)
 	return OK;
 }
 
-/* Does it wait for others, and hold up nobody? */
-static bool
-is_light(struct mcp_call *c)
-{
-	const struct mcp_host *host = c->mcp->host;
-
-	return host->light && !c->batch && str_eq(c->method, STR("tools/call")) &&
-	       host->light(c, message_text(c->params, STR("name")));
-}
-
 /* *out_request: it is one, and only has to be run. */
 static status
 post(struct mcp_call *c, bool *out_request)
@@ -433,8 +418,6 @@ post(struct mcp_call *c, bool *out_request)
 	TRY(begin(c));
 	TRY(header_check_accept(c));
 	TRY(message_read(c, c->x->req.body));
-	if (c->cx->fiber && !is_light(c) && fiber_refuses(c->cx))
-		return E_BUSY;
 	if (c->batch)
 		return run_batch(c);
 	TRY(check_era(c));
@@ -446,18 +429,6 @@ static struct mcp_call
 call_of(struct http_exchange *x, void *arg)
 {
 	return (struct mcp_call){ .mcp = arg, .x = x, .cx = x->cx };
-}
-
-/* From afar: it may name a tool of another server. */
-static bool
-may_be_light(const struct http_exchange *x, void *arg)
-{
-	static const char name[] = "\"mcp__";
-	str body = x->req.body;
-
-	(void)arg;
-	return x->cx->db && db_at_hand(x->cx->db) && body.len && body.len <= LIMIT_MCP_LIGHT &&
-	       memmem(body.ptr, body.len, name, sizeof(name) - 1);
 }
 
 static void
@@ -536,7 +507,6 @@ mcp_routes(struct mcp *m, struct http_route *out)
 		.where = HTTP_WORKER,
 		.takes_body = true,
 		.handler = handle_post,
-		.light = may_be_light,
 		.arg = m };
 	out[1] = (struct http_route){
 		.method = HTTP_GET_, .path = "/mcp", .where = HTTP_WORKER, .handler = handle_get, .arg = m

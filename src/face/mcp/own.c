@@ -46,28 +46,20 @@ refused(struct ctx *cx, const void *in, status s)
 }
 
 static bool
-wants_glance(struct ctx *cx, const void *in)
+wants_read_path(struct ctx *cx, const void *in)
 {
 	const struct doing *d = in;
 
-	return d->op->wants_glance(cx, d->in);
+	return d->op->wants_read_path(cx, d->in);
 }
 
 static status
-glance(struct ctx *cx, const void *in, struct json_out *out)
+read_path(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct doing *d = in;
 
 	TRY(mcp_bind(d->call));
-	return d->op->glance(cx, d->in, out);
-}
-
-static bool
-wants_company(struct ctx *cx, const void *in)
-{
-	const struct doing *d = in;
-
-	return d->op->wants_company(cx, d->in);
+	return d->op->read_path(cx, d->in, out);
 }
 
 static bool
@@ -98,9 +90,8 @@ write(struct mcp_call *c, const struct op *op, void *in, str *out_text)
 	as.refused = op->refused ? refused : NULL;
 	as.prepare = op->prepare ? prepare : NULL;
 	as.wants_prepare = wants_prepare;
-	as.wants_company = op->wants_company ? wants_company : NULL;
-	as.glance = op->glance ? glance : NULL;
-	as.wants_glance = op->glance ? wants_glance : NULL;
+	as.read_path = op->read_path ? read_path : NULL;
+	as.wants_read_path = op->read_path ? wants_read_path : NULL;
 	buf_init(&b, c->cx->arena, LIMIT_HTTP_ANSWER);
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
@@ -197,7 +188,6 @@ const struct mcp_host mcp_own_host = {
 	.ttl_ms = 5000,
 	.list = list,
 	.call = own_call,
-	.light = own_light,
 	.prompt = own_prompt,
 	.read = own_read,
 	.complete = complete,

@@ -30,7 +30,6 @@ status own_tools(struct mcp_call *c, struct json_out *o) MUST_USE;
 status own_tools_fingerprint(struct mcp_call *c, uint64_t *out) MUST_USE;
 
 /* --- calls.c --- */
-bool own_light(struct mcp_call *c, str name);
 status own_call(struct mcp_call *c, str name, const struct json *input, struct json_out *o) MUST_USE;
 
 /* --- intent.c: why, in the agent's own words --- */

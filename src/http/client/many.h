@@ -27,7 +27,7 @@ struct http_flight_calls {
 struct http_many *http_many_new(void);
 void http_many_free(struct http_many *m); /* what is under way is cancelled */
 
-/* The request is copied, but for its body, which outlives the flight; with keep all of its texts do. E_INVALID  as
+/* The request is copied, but for its method, its body and `allow`, which outlive the flight. E_INVALID  as
  * http_client_run */
 status http_many_begin(struct http_many *m, struct ctx *cx, const struct http_client_request *r,
 	const struct http_flight_calls *calls, void *arg, struct http_flight **out_flight) MUST_USE;

@@ -1,368 +1,290 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/schema/format.h"
 
+#include "base/check.h"
+#include "base/limits.h"
 #include "json/ecma.h"
-#include "json/schema/uri.h"
+#include "json/regex.h"
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include <arpa/inet.h>
+#include <idn2.h>
+#include <pthread.h>
 
-static bool
-is_hex(char c)
-{
-	return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
+#define LABEL_BYTES 63	/* of a label in its ASCII form (RFC 1035) */
+#define NAME_BYTES  253 /* of a name, without the trailing dot */
+#define LOCAL_BYTES 64	/* of what stands before a mailbox's @ (RFC 5321) */
 
-static char
-at(str s, size_t i)
-{
-	return i < s.len ? s.ptr[i] : '\0';
-}
-
-/* Exactly two digits at the start of *s, at most max; takes them. -1 where they are not there. */
-static int
-take_two(str *s, int max)
-{
-	int n;
-
-	if (!is_digit(at(*s, 0)) || !is_digit(at(*s, 1)))
-		return -1;
-	n = (s->ptr[0] - '0') * 10 + (s->ptr[1] - '0');
-	*s = str_skip(*s, 2);
-	return n <= max ? n : -1;
-}
-
-static bool
-take_char(str *s, char c)
-{
-	if (at(*s, 0) != c || !s->len)
-		return false;
-	*s = str_skip(*s, 1);
-	return true;
-}
-
-/* --- RFC 3339 --- */
-
-static bool
-take_date(str *s)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	int century = take_two(s, 99), rest = take_two(s, 99), year, month, day;
-	bool leap;
-
-	if (century < 0 || rest < 0 || !take_char(s, '-'))
-		return false;
-	month = take_two(s, 12);
-	if (month < 1 || !take_char(s, '-'))
-		return false;
-	day = take_two(s, 31);
-	year = century * 100 + rest;
-	leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-	return day >= 1 && day <= days[month - 1] + (month == 2 && leap);
-}
-
-/* Z or +hh:mm, in minutes. */
-static bool
-take_offset(str *s, int *out_minutes)
-{
-	int sign, hours, minutes;
-
-	*out_minutes = 0;
-	if (take_char(s, 'Z') || take_char(s, 'z'))
-		return true;
-	sign = at(*s, 0) == '-' ? -1 : 1;
-	if (!take_char(s, '+') && !take_char(s, '-'))
-		return false;
-	hours = take_two(s, 23);
-	if (hours < 0 || !take_char(s, ':'))
-		return false;
-	minutes = take_two(s, 59);
-	*out_minutes = sign * (hours * 60 + minutes);
-	return minutes >= 0;
-}
-
-static bool
-take_time(str *s)
-{
-	int hour, minute, second, offset;
-
-	hour = take_two(s, 23);
-	if (hour < 0 || !take_char(s, ':'))
-		return false;
-	minute = take_two(s, 59);
-	if (minute < 0 || !take_char(s, ':'))
-		return false;
-	second = take_two(s, 60);
-	if (second < 0)
-		return false;
-	if (take_char(s, '.')) {
-		if (!is_digit(at(*s, 0)))
-			return false;
-		while (is_digit(at(*s, 0)))
-			*s = str_skip(*s, 1);
-	}
-	if (!take_offset(s, &offset))
-		return false;
-	/* A leap second is the last of a day in UTC. */
-	return second < 60 || (hour * 60 + minute - offset + 2 * 1440) % 1440 == 1439;
-}
-
-static bool
-is_date(struct arena *a, str s)
-{
-	(void)a;
-	return take_date(&s) && !s.len;
-}
-
-static bool
-is_time(struct arena *a, str s)
-{
-	(void)a;
-	return take_time(&s) && !s.len;
-}
-
-static bool
-is_date_time(struct arena *a, str s)
-{
-	(void)a;
-	return take_date(&s) && (take_char(&s, 'T') || take_char(&s, 't')) && take_time(&s) && !s.len;
-}
-
-/* Numbers with units, in order and without a gap: 1Y2M, 2M3D; not 1Y3D. */
-static bool
-take_units(str *s, const char *units)
-{
-	const char *unit = NULL;
-	size_t digits = 0;
-
-	while (is_digit(at(*s, 0))) {
-		for (digits = 0; is_digit(at(*s, digits)); digits++)
-			;
-		char c = at(*s, digits);
-		const char *next = c ? strchr(units, c) : NULL;
-		if (!next || (unit && next != unit + 1))
-			return false;
-		unit = next;
-		*s = str_skip(*s, digits + 1);
-	}
-	return unit != NULL;
-}
-
-static bool
-is_duration(struct arena *a, str s)
-{
-	(void)a;
-	if (!take_char(&s, 'P'))
-		return false;
-	if (s.len && s.ptr[s.len - 1] == 'W')
-		return take_units(&s, "W") && !s.len;
-	if (at(s, 0) != 'T' && !take_units(&s, "YMD"))
-		return false;
-	if (take_char(&s, 'T') && !take_units(&s, "HMS"))
-		return false;
-	return !s.len;
-}
-
-/* --- identifiers --- */
-
-static bool
-is_uuid(struct arena *a, str s)
-{
-	(void)a;
-	if (s.len != 36)
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-		if (dash ? s.ptr[i] != '-' : !is_hex(s.ptr[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool
-is_json_pointer(struct arena *a, str s)
-{
-	(void)a;
-	if (s.len && s.ptr[0] != '/')
-		return false;
-	for (size_t i = 0; i < s.len; i++)
-		if (s.ptr[i] == '~' && at(s, i + 1) != '0' && at(s, i + 1) != '1')
-			return false;
-	return true;
-}
-
-static bool
-is_relative_pointer(struct arena *a, str s)
-{
-	size_t digits = 0;
-
-	while (is_digit(at(s, digits)))
-		digits++;
-	if (!digits || (digits > 1 && s.ptr[0] == '0'))
-		return false;
-	s = str_skip(s, digits);
-	return str_eq(s, STR("#")) || is_json_pointer(a, s);
-}
-
-static bool
-is_regex(struct arena *a, str s)
-{
-	struct ctx cx;
-	struct ecma_text text;
-
-	ctx_init(&cx, a);
-	return ecma_translate(&cx, s, &text) == OK; /* also what RE2 does not have */
-}
-
-/* --- URIs --- */
-
-static bool
-is_uri(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_valid(s, URI_ABSOLUTE);
-}
-
-static bool
-is_uri_reference(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_valid(s, URI_REFERENCE);
-}
-
-static bool
-is_iri(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_valid(s, URI_ABSOLUTE | URI_IRI);
-}
-
-static bool
-is_iri_reference(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_valid(s, URI_IRI);
-}
-
-static bool
-is_ipv4(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_ipv4(s);
-}
-
-static bool
-is_ipv6(struct arena *a, str s)
-{
-	(void)a;
-	return uri_is_ipv6(s);
-}
-
-static bool
-is_percent(str s, size_t i)
-{
-	return at(s, i) == '%' && is_hex(at(s, i + 1)) && is_hex(at(s, i + 2));
-}
-
-/* RFC 6570: a name of dots, letters, digits, _ and %XX, with :n or * behind it. */
-static bool
-is_variable(str s)
-{
-	bool dot = true; /* none may come first, last or twice */
-	size_t i = 0;
-
-	for (; i < s.len && s.ptr[i] != ':' && s.ptr[i] != '*'; i++) {
-		char c = s.ptr[i], lower = (char)(c | 0x20);
-		if (c == '.' ? dot
-			     : !(is_digit(c) || (lower >= 'a' && lower <= 'z') || c == '_' ||
-				       is_percent(s, i)))
-			return false;
-		dot = c == '.';
-		i += c == '%' ? 2 : 0;
-	}
-	if (dot)
-		return false;
-	s = str_skip(s, i);
-	if (!s.len || str_eq(s, STR("*")))
-		return true;
-	if (s.ptr[0] != ':' || s.len < 2 || s.len > 5 || s.ptr[1] == '0')
-		return false;
-	for (i = 1; i < s.len; i++)
-		if (!is_digit(s.ptr[i]))
-			return false;
-	return true;
-}
-
-static bool
-is_expression(str s)
-{
-	str head;
-
-	if (s.len && strchr("+#./;?&=,!@|", s.ptr[0]) && s.ptr[0])
-		s = str_skip(s, 1);
-	while (str_cut(s, ',', &head, &s))
-		if (!is_variable(head))
-			return false;
-	return is_variable(s);
-}
-
-static bool
-is_uri_template(struct arena *a, str s)
-{
-	(void)a;
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-		if (c == '{') {
-			str rest = str_skip(s, i + 1);
-			size_t close = str_find(rest, '}');
-			if (close == rest.len || !is_expression((str){ rest.ptr, close }))
-				return false;
-			i += close + 1;
-		} else if (c == '%' ? !is_percent(s, i) : c <= ' ' || c == 0x7f || strchr("\"<>\\^`|}", c)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static const struct {
+struct format {
 	str name;
-	format_check *check;
-} formats[] = {
-#define FORMAT(name, check)                                                                                  \
-	{                                                                                                    \
-		{ name, sizeof(name) - 1 }, check                                                            \
-	}
-	FORMAT("date", is_date),
-	FORMAT("time", is_time),
-	FORMAT("date-time", is_date_time),
-	FORMAT("duration", is_duration),
-	FORMAT("uuid", is_uuid),
-	FORMAT("json-pointer", is_json_pointer),
-	FORMAT("relative-json-pointer", is_relative_pointer),
-	FORMAT("regex", is_regex),
-	FORMAT("uri", is_uri),
-	FORMAT("uri-reference", is_uri_reference),
-	FORMAT("iri", is_iri),
-	FORMAT("iri-reference", is_iri_reference),
-	FORMAT("uri-template", is_uri_template),
-	FORMAT("ipv4", is_ipv4),
-	FORMAT("ipv6", is_ipv6),
-	FORMAT("hostname", format_hostname),
-	FORMAT("idn-hostname", format_idn_hostname),
-	FORMAT("email", format_email),
-	FORMAT("idn-email", format_idn_email),
-#undef FORMAT
+	const char *pattern;
+	bool (*check)(str); /* what the pattern cannot say, asked where it has matched; NULL: nothing */
 };
 
-format_check *
+/* --- dates and times (RFC 3339) --- */
+
+static int
+two_digits(str s, size_t at)
+{
+	return (s.ptr[at] - '0') * 10 + (s.ptr[at + 1] - '0');
+}
+
+static bool
+has_day(str s)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int year = two_digits(s, 0) * 100 + two_digits(s, 2), month = two_digits(s, 5);
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return two_digits(s, 8) <= days[month - 1] + (month == 2 && leap);
+}
+
+/* A leap second is the last of a day in UTC. */
+static bool
+has_second(str s)
+{
+	int minute = two_digits(s, 0) * 60 + two_digits(s, 3), offset = 0;
+
+	if (s.ptr[s.len - 3] == ':') { /* +hh:mm; otherwise it ends in Z */
+		offset = two_digits(s, s.len - 5) * 60 + two_digits(s, s.len - 2);
+		offset = s.ptr[s.len - 6] == '-' ? -offset : offset;
+	}
+	return two_digits(s, 6) < 60 || (minute - offset + 1440) % 1440 == 1439;
+}
+
+static bool
+has_day_and_second(str s)
+{
+	return has_day(s) && has_second(str_skip(s, sizeof("2000-01-01T") - 1));
+}
+
+/* --- addresses and names of hosts --- */
+
+static bool
+is_address(int family, str s)
+{
+	char text[INET6_ADDRSTRLEN] = "", room[sizeof(struct in6_addr)];
+
+	if (s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.ptr, s.len);
+	return inet_pton(family, text, room) == 1;
+}
+
+static bool
+is_ipv4(str s)
+{
+	return is_address(AF_INET, s);
+}
+
+static bool
+is_ipv6(str s)
+{
+	return is_address(AF_INET6, s);
+}
+
+/* The host of a URI in brackets: an address of IPv6, or of a version that is still to come ("v1.x"). */
+static bool
+has_address(str s)
+{
+	str before, address;
+
+	if (!str_cut(s, '[', &before, &address) || (address.ptr[0] | 0x20) == 'v')
+		return true;
+	return is_ipv6((str){ address.ptr, str_find(address, ']') });
+}
+
+/* The length of a label in its ASCII form; 0 where it is none (RFC 5890 to 5893). */
+static size_t
+label_length(str s)
+{
+	char label[4 * LABEL_BYTES + 1] = ""; /* no character is longer in UTF-8 */
+	uint8_t *text = (uint8_t *)label, *ascii = NULL;
+	bool beyond = false, encoded;
+	size_t len;
+
+	if (s.len >= sizeof(label))
+		return 0;
+	memcpy(label, s.ptr, s.len);
+	for (size_t i = 0; i < s.len; i++)
+		beyond = beyond || (unsigned char)label[i] >= 0x80;
+	encoded = !beyond && str_eq_nocase((str){ label, s.len < 4 ? s.len : 4 }, STR("xn--"));
+	if (!beyond && !encoded)
+		return s.len;
+	for (size_t i = 0; encoded && i < s.len; i++)
+		label[i] |=
+			0x20; /* libidn2 knows xn-- only in small letters; digits and - stay what they are */
+	if (idn2_register_u8(encoded ? NULL : text, encoded ? text : NULL, &ascii, IDN2_NFC_INPUT) != IDN2_OK)
+		return 0;
+	len = strlen((char *)ascii);
+	idn2_free(ascii);
+	return len;
+}
+
+/* The bytes of the dot that s begins with: it has three relatives beyond ASCII (RFC 3490). */
+static size_t
+dot_bytes(str s)
+{
+	if (str_starts(s, STR("\xe3\x80\x82")) || str_starts(s, STR("\xef\xbc\x8e")) ||
+		str_starts(s, STR("\xef\xbd\xa1")))
+		return 3;
+	return str_starts(s, STR("."));
+}
+
+static bool
+is_name(str s)
+{
+	size_t total = 0, end, dot = 1;
+
+	while (dot && total <= NAME_BYTES) {
+		size_t length;
+		for (end = 0, dot = 0; end < s.len && !dot; end += !dot)
+			dot = dot_bytes(str_skip(s, end));
+		length = label_length((str){ s.ptr, end });
+		if (!length || length > LABEL_BYTES)
+			return false;
+		total += length + (dot > 0);
+		s = str_skip(s, end + dot);
+	}
+	return total <= NAME_BYTES;
+}
+
+static bool
+is_mailbox(str s)
+{
+	size_t at = s.len - 1;
+	str host;
+
+	while (s.ptr[at] != '@')
+		at--;
+	host = str_skip(s, at + 1);
+	if (at > LOCAL_BYTES || host.ptr[0] != '[')
+		return at <= LOCAL_BYTES && is_name(host);
+	host = (str){ host.ptr + 1, host.len - 2 };
+	return str_starts(host, STR("IPv6:")) ? is_ipv6(str_skip(host, 5)) : is_ipv4(host);
+}
+
+static bool
+is_regex(str s)
+{
+	struct arena a;
+	struct ctx cx;
+	struct ecma_text text;
+	bool is;
+
+	arena_init(&a, LIMIT_REQUEST_ARENA);
+	ctx_init(&cx, &a);
+	is = ecma_translate(&cx, s, &text) == OK; /* also what RE2 does not have */
+	arena_done(&a);
+	return is;
+}
+
+/* --- the table --- */
+
+/* The variants of formats that are not bound to ASCII have these characters besides, where a name may have
+ * any. U+3002, U+FF0E and U+FF61 are dots between names. */
+#define BEYOND	     "\\x{80}-\\x{10ffff}"
+#define BEYOND_LABEL "\\x{80}-\\x{3001}\\x{3003}-\\x{ff0d}\\x{ff0f}-\\x{ff60}\\x{ff62}-\\x{10ffff}"
+#define BEYOND_DOT   "\\x{3002}\\x{ff0e}\\x{ff61}"
+
+#define DATE "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+#define HOUR "([01][0-9]|2[0-3])"
+#define TIME HOUR ":[0-5][0-9]:([0-5][0-9]|60)(\\.[0-9]+)?([Zz]|[+-]" HOUR ":[0-5][0-9])"
+
+/* Numbers with units, in order and without a gap: 1Y2M, 2M3D; not 1Y3D. */
+#define NUMBER "[0-9]+"
+#define UNITS(first, second, third)                                                                          \
+	"(" NUMBER first "(" NUMBER second "(" NUMBER third ")?)?|" NUMBER second "(" NUMBER third           \
+	")?|" NUMBER third ")"
+
+#define POINTER "(/([^/~]|~[01])*)*" /* RFC 6901 */
+
+/* RFC 3986. CHAR is a character of a part; `more` are those that only some parts have. The first part of a
+ * path that follows no scheme has no colon. */
+#define PERCENT	       "%[0-9A-Fa-f]{2}"
+#define PLAIN	       "A-Za-z0-9._~!$&'()*+,;="
+#define CHAR(more)     "([" PLAIN more "-]|" PERCENT ")"
+#define PATH(more)     "(/" CHAR(":@/" more) "*)?"
+#define ADDRESS	       "\\[([0-9A-Fa-f:.]+|[Vv][0-9A-Fa-f]+\\.[" PLAIN ":-]+)\\]"
+#define HOST(more)     "//(" CHAR(":" more) "*@)?(" ADDRESS "|" CHAR(more) "*)(:[0-9]*)?" PATH(more)
+#define ROOTED(more)   "/(" CHAR(":@" more) "+" PATH(more) ")?"
+#define TAIL(more)     "(\\?" CHAR(":@/?" more) "*)?(#" CHAR(":@/?" more) "*)?"
+#define REST(first, m) "(" HOST(m) "|" ROOTED(m) "|(" CHAR(first m) "+" PATH(m) ")?)" TAIL(m)
+#define URI(more)      "[A-Za-z][A-Za-z0-9+.-]*:" REST(":@", more)
+#define REFERENCE(m)   URI(m) "|" REST("@", m)
+
+/* RFC 6570 */
+#define WORD	 "([A-Za-z0-9_]|" PERCENT ")+"
+#define VARIABLE WORD "(\\." WORD ")*(\\*|:[1-9][0-9]{0,3})?"
+#define LITERAL	 "[^\\x00-\\x20\\x7f\"%<>\\\\^`{|}]"
+#define TEMPLATE "(" LITERAL "|" PERCENT "|\\{[+#./;?&=,!@|]?" VARIABLE "(," VARIABLE ")*\\})*"
+
+/* Labels neither begin nor end with a hyphen. */
+#define ALNUM(more)	"[A-Za-z0-9" more "]"
+#define LABEL(more)	ALNUM(more) "(" ALNUM(more "-") "*" ALNUM(more) ")?"
+#define NAME(more, dot) LABEL(more) "([." dot "]" LABEL(more) ")*"
+
+/* RFC 5321, 6531 */
+#define ATOM(more)    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~" more "-]+"
+#define QUOTED(more)  "\"([ !#-\\[\\]-~" more "]|\\\\[ -~])*\""
+#define LOCAL(more)   "(" ATOM(more) "(\\." ATOM(more) ")*|" QUOTED(more) ")"
+#define MAIL(m, name) LOCAL(m) "@(" name "|\\[([0-9.]+|IPv6:[0-9A-Fa-f:.]+)\\])"
+
+#define FORMAT(name, ...)                                                                                    \
+	{                                                                                                    \
+		{ name, sizeof(name) - 1 }, __VA_ARGS__                                                      \
+	}
+static const struct format formats[] = {
+	FORMAT("date", DATE, has_day),
+	FORMAT("time", TIME, has_second),
+	FORMAT("date-time", DATE "[Tt]" TIME, has_day_and_second),
+	FORMAT("duration", "P(" NUMBER "W|(T|" UNITS("Y", "M", "D") "T)" UNITS("H", "M", "S") "|" UNITS(
+				   "Y", "M", "D") ")"),
+	FORMAT("uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
+	FORMAT("json-pointer", POINTER),
+	FORMAT("relative-json-pointer", "(0|[1-9][0-9]*)(#|" POINTER ")"),
+	FORMAT("regex", "(?s).*", is_regex),
+	FORMAT("uri", URI(""), has_address),
+	FORMAT("uri-reference", REFERENCE(""), has_address),
+	FORMAT("iri", URI(BEYOND), has_address),
+	FORMAT("iri-reference", REFERENCE(BEYOND), has_address),
+	FORMAT("uri-template", TEMPLATE),
+	FORMAT("ipv4", "[0-9.]+", is_ipv4),
+	FORMAT("ipv6", "[0-9A-Fa-f:.]+", is_ipv6),
+	FORMAT("hostname", NAME("", ""), is_name),
+	FORMAT("idn-hostname", NAME(BEYOND_LABEL, BEYOND_DOT), is_name),
+	FORMAT("email", MAIL("", NAME("", "")), is_mailbox),
+	FORMAT("idn-email", MAIL(BEYOND, NAME(BEYOND_LABEL, BEYOND_DOT)), is_mailbox),
+};
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+static struct regex *regexes[FORMATS];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+compile_patterns(void)
+{
+	struct arena a;
+	struct ctx cx;
+
+	arena_init(&a, LIMIT_ARENA_CHUNK);
+	ctx_init(&cx, &a);
+	for (size_t i = 0; i < FORMATS; i++)
+		CHECK(regex_new(&cx, str_of(formats[i].pattern), REGEX_RE2, &regexes[i]) == OK);
+	arena_done(&a);
+}
+
+const struct format *
 format_find(str name)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	CHECK(pthread_once(&once, compile_patterns) == 0);
+	for (size_t i = 0; i < FORMATS; i++)
 		if (str_eq(formats[i].name, name))
-			return formats[i].check;
+			return &formats[i];
 	return NULL;
+}
+
+bool
+format_matches(const struct format *f, str text)
+{
+	return regex_full(regexes[f - formats], text) && (!f->check || f->check(text));
 }

@@ -81,7 +81,7 @@ struct rule {
 	uint32_t types;	     /* type: a bit per json_type, and TYPE_INTEGER */
 	uint64_t limit, max; /* minLength ...; contains: both */
 	struct regex *regex;
-	format_check *format;
+	const struct format *format;
 	str dynamic; /* $dynamicRef: the anchor's name; empty where it is like $ref */
 };
 #define TYPE_INTEGER (1u << 8)

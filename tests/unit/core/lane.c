@@ -138,29 +138,6 @@ a_crowd_in_front_of_one_lane_is_refused(void **state)
 	lanes_free(u.cx.lanes);
 }
 
-/* Nothing was asked, so nothing is known: neither that it is well nor that it is not. */
-static void
-who_withdraws_has_learned_nothing(void **state)
-{
-	UNIT(u);
-
-	(void)state;
-	open_world(&u.cx);
-	for (int i = 0; i < LIMIT_LANE_FAILURES - 1; i++) {
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
-		lane_leave(&u.cx, STR("a"), false);
-	}
-	for (int i = 0; i < 3; i++) {
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
-		lane_withdraw(&u.cx, STR("a"));
-	}
-	assert_int_equal(lane_look(&u.cx, STR("a")).failures, LIMIT_LANE_FAILURES - 1);
-	assert_int_equal(lane_look(&u.cx, STR("a")).last_us, 0);
-	assert_int_equal(lane_look(&u.cx, STR("a")).calls, 0);
-	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "closed");
-	lanes_free(u.cx.lanes);
-}
-
 /* Who waits for a place in front of what turns out to be broken is not let in one by one. */
 static void
 who_waits_for_what_is_broken_hears_it_at_once(void **state)
@@ -251,7 +228,6 @@ main(void)
 		cmocka_unit_test(an_answer_forgives_what_was_before),
 		cmocka_unit_test(who_is_idle_makes_room_for_others),
 		cmocka_unit_test(a_crowd_in_front_of_one_lane_is_refused),
-		cmocka_unit_test(who_withdraws_has_learned_nothing),
 		cmocka_unit_test(who_waits_for_what_is_broken_hears_it_at_once),
 		cmocka_unit_test(there_is_an_end_to_lanes_that_are_in_use),
 		cmocka_unit_test(the_place_of_the_worker_is_lent_and_comes_back),

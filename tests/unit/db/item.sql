@@ -18,11 +18,3 @@ DELETE FROM item WHERE id = $1 RETURNING name, amount
 
 -- name: item_ids
 SELECT id FROM item ORDER BY id
-
--- name: item_often
--- often
-SELECT id, name, amount, data FROM item WHERE id = $1
-
--- name: item_often_ids
--- often
-SELECT id FROM item WHERE id < $1 ORDER BY id

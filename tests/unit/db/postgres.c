@@ -963,7 +963,8 @@ later_and_then_nest(struct ctx *cx, void *arg)
 	int64_t six = 6;
 
 	TRY(only_later(cx, arg));
-	return tx_nest(cx, only_later, &six);
+	(void)!tx_nest(cx, only_later, &six); /* the failure is not the nest's: it cannot be passed over */
+	return OK;
 }
 
 /* A failure belongs to the part it stands in, and the link is as good as before. */
@@ -980,6 +981,27 @@ what_is_said_later_fails_where_it_stands(void **state)
 	assert_int_equal(items(w), 1);
 	assert_status(tx_run(&w->u.cx, nest_later_twice, &one), OK);
 	assert_int_equal(items(w), 2);
+}
+
+/* There is no savepoint to release: that fails, and PostgreSQL skips the ROLLBACK behind it. */
+static status
+add_and_spoil_the_rollback(struct ctx *cx, void *arg)
+{
+	(void)arg;
+	TRY(db_run(cx, &item_add, INT(1), TEXT(STR("one"))));
+	TRY(pglink_queue(cx, cx->tx->connection, PG_RELEASE));
+	return fail(cx, E_FORBIDDEN, "no");
+}
+
+static void
+a_connection_whose_transaction_is_still_open_is_replaced(void **state)
+{
+	struct world *w = *state;
+	int64_t before = stats(w).reconnects;
+
+	assert_status(tx_run(&w->u.cx, add_and_spoil_the_rollback, NULL), E_FORBIDDEN);
+	assert_int_equal(items(w), 0);
+	assert_int_equal(stats(w).reconnects - before, 1);
 }
 
 static status
@@ -1289,6 +1311,7 @@ main(void)
 		ON_SERVER(what_is_said_later_costs_no_round_trip),
 		ON_SERVER(a_question_is_answered_with_what_is_waited_for_next),
 		ON_SERVER(what_is_said_later_fails_where_it_stands),
+		ON_SERVER(a_connection_whose_transaction_is_still_open_is_replaced),
 		ON_SERVER(a_try_that_is_not_waited_for_costs_no_round_trip),
 		ON_SERVER(lost_before_commit_runs_the_function_again),
 		ON_SERVER(answer_lost_before_commit_leaves_one_row),

@@ -60,6 +60,21 @@ check_with(struct unit *u, const char *schema, const char *value, const struct s
 	return said(u, &issues);
 }
 
+/* The value is the string between quotes. */
+static const char *
+check_quoted(struct unit *u, const char *schema, const char *text, const struct schema_options *options)
+{
+	struct schema *s = compile(u, schema, options);
+	str quoted = arena_printf(&u->arena, "\"%s\"", text);
+	struct schema_issues issues;
+	struct json *value;
+
+	assert_status(json_parse_any(&u->cx, quoted, &value), OK);
+	assert_status(schema_check(&u->cx, s, value, &issues), OK);
+	schema_free(s);
+	return said(u, &issues);
+}
+
 #define SAYS(schema, value, expected)                                                                        \
 	do {                                                                                                 \
 		UNIT(says_);                                                                                 \
@@ -693,6 +708,88 @@ formats_are_asserted_only_where_asked(void **state)
 		check_with(&u, "{'format':'uri'}", "'http://[vx.a]/'", &options), " must be a valid uri\n");
 }
 
+static void
+formats_of_hosts_and_uris_are_exact(void **state)
+{
+	static const struct {
+		const char *format, *yes, *no;
+	} cases[] = {
+		{ "hostname", "XN--LL-0EA.de", "xn--ll-0e\xc3\xa9" },
+		{ "hostname", "a-b.c",
+			"b\xc3\xbc"
+			"cher.de" },
+		{ "idn-hostname",
+			"b\xc3\xbc"
+			"cher.de",
+			"B\xc3\x9c"
+			"CHER.de" },
+		{ "idn-hostname",
+			"b\xc3\xbc"
+			"cher\xe3\x80\x82"
+			"de",
+			"-b\xc3\xbc" },
+		{ "idn-hostname", "x", "b\xc3\xbc\xe3\x80\x82-a" },
+		{ "idn-hostname", "x", "a\\u0000\xc3\xbc" },
+		{ "idn-email", "\xc3\xbc@b\xc3\xbc.de", "\xc3\xbc@b_\xc3\xbc.de" },
+		{ "email", "\\\"a\\\\\\\"@b\\\"@c.de", "\\\"a\\\"b\\\"@c.de" },
+		{ "email", "a@[IPv6:::1]", "a@[::1]" },
+		{ "uri", "a:/b", "a:/[b]" },
+		{ "uri", "a://b:80", "a://b:x" },
+		{ "uri", "a://[::1]:80/", "a://[::1::]/" },
+		{ "uri", "urn:a:b?c#d", "urn:a#b#c" },
+		{ "uri-reference", "//a@b", "1a:b" },
+		{ "uri-reference", "a/b:c", "a b" },
+		{ "ipv6", "::ffff:1.2.3.4", "::ffff:1.2.3.256" },
+		{ "ipv6", "::", "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000" },
+		{ "time", "23:59:60Z", "22:59:60Z" },
+		{ "time", "01:29:60.5+01:30", "01:29:60-01:30" },
+		{ "date-time", "2024-02-29t23:59:60z", "2023-02-29t23:59:60z" },
+		{ "duration", "P1Y2M3DT4H5M6S", "P1Y3D" },
+	};
+	struct schema_options options = { .assert_format = true };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		UNIT(u);
+		const char *schema = arena_printf(&u.arena, "{'format':'%s'}", cases[i].format).ptr;
+
+		if (*check_quoted(&u, schema, cases[i].yes, &options) ||
+			!*check_quoted(&u, schema, cases[i].no, &options)) {
+			print_error("%s: %s, %s\n", cases[i].format, cases[i].yes, cases[i].no);
+			assert_true(false);
+		}
+	}
+}
+
+/* A name of many labels is refused at the 253rd byte, a long label at the 64th. */
+static void
+a_long_name_is_no_host(void **state)
+{
+	struct schema_options options = { .assert_format = true };
+	char text[300];
+	UNIT(u);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = i % 2 ? '.' : 'a';
+	text[253] = '\0';
+	assert_string_equal(check_quoted(&u, "{'format':'hostname'}", text, &options), "");
+	text[253] = '.';
+	text[255] = '\0';
+	assert_string_not_equal(check_quoted(&u, "{'format':'hostname'}", text, &options), "");
+	memset(text, 'a', 64);
+	text[64] = '\0';
+	assert_string_not_equal(check_quoted(&u, "{'format':'hostname'}", text, &options), "");
+	text[63] = '\0';
+	assert_string_equal(check_quoted(&u, "{'format':'hostname'}", text, &options), "");
+	for (size_t i = 0; i < 298; i += 2)
+		memcpy(text + i, "\xc3\xbc", 3);
+	assert_string_not_equal(check_quoted(&u, "{'format':'idn-hostname'}", text, &options), "");
+	memset(text, 'a', 65);
+	memcpy(text + 65, "@b.de", 6);
+	assert_string_not_equal(check_quoted(&u, "{'format':'email'}", text, &options), "");
+}
+
 /* --- threads --- */
 
 #define THREADS 4
@@ -783,6 +880,8 @@ main(void)
 		cmocka_unit_test(a_dialect_of_ones_own_is_obeyed),
 		cmocka_unit_test(older_drafts_are_read_as_this_one),
 		cmocka_unit_test(formats_are_asserted_only_where_asked),
+		cmocka_unit_test(formats_of_hosts_and_uris_are_exact),
+		cmocka_unit_test(a_long_name_is_no_host),
 		cmocka_unit_test(threads_share_one_schema),
 	};
 

@@ -14,11 +14,22 @@
 #define OPTIONAL_CASES 926u
 #define DOCUMENTS_MAX  200u
 
+/* Cases that we answer differently, and why (docs/decisions/0029). Everything else is asserted. */
+static const struct {
+	const char *file, *name, *reason;
+} not_asserted[] = {
+	{ "idn-hostname.json", "Bidi domain name with a digit-first label is invalid",
+		"libidn2 checks the direction of writing label by label, not of a whole name" },
+	{ "idn-hostname.json", "right-to-left label mixing both digit types is invalid",
+		"libidn2 does not check rule 4 of RFC 5893 (both kinds of digits in one label)" },
+};
+#define NOT_ASSERTED (sizeof(not_asserted) / sizeof(not_asserted[0]))
+
 struct suite {
 	struct arena arena; /* of the documents; lives as long as the run */
 	struct schema_document documents[DOCUMENTS_MAX];
 	size_t document_count;
-	unsigned run, failed;
+	unsigned run, failed, skipped;
 };
 
 static str
@@ -100,6 +111,16 @@ add_remote(struct suite *s, const char *path)
 	};
 }
 
+static bool
+is_asserted(const char *path, str name)
+{
+	for (size_t i = 0; i < NOT_ASSERTED; i++)
+		if (str_ends(str_of(path), str_of(not_asserted[i].file)) &&
+			str_eq(name, str_of(not_asserted[i].name)))
+			return false;
+	return true;
+}
+
 static void
 run_case(struct suite *s, const char *path, str group, const struct schema *schema, str why,
 	const struct json *test)
@@ -115,7 +136,10 @@ run_case(struct suite *s, const char *path, str group, const struct schema *sche
 	if (schema && schema_check(&cx, schema, json_get(test, STR("data")), &issues) == OK)
 		good = (issues.count == 0) == valid;
 	s->run++;
-	if (!good) {
+	if (!is_asserted(path, name)) {
+		s->skipped++;
+		assert_false(good); /* otherwise it must leave the list */
+	} else if (!good) {
 		s->failed++;
 		printf("FAILED %s: %.*s: %.*s (must be %s; %.*s)\n", path + strlen(SUITE), STR_ARG(group),
 			STR_ARG(name), valid ? "valid" : "invalid",
@@ -164,16 +188,18 @@ need_suite(void)
 }
 
 static void
-run_folder(const char *dir, const char *except, unsigned expected)
+run_folder(const char *dir, const char *except, unsigned expected, size_t skipped)
 {
 	struct suite s = { .run = 0 };
 
 	arena_init(&s.arena, 64 * MIB);
 	each_file(&s, SUITE "/remotes", NULL, add_remote);
 	each_file(&s, dir, except, run_file);
-	printf("%s: %u cases, %u failed\n", dir + strlen(SUITE) + 1, s.run, s.failed);
+	printf("%s: %u cases, %u not asserted, %u failed\n", dir + strlen(SUITE) + 1, s.run, s.skipped,
+		s.failed);
 	arena_done(&s.arena);
 	assert_true(s.run >= expected);
+	assert_int_equal(s.skipped, skipped);
 	assert_int_equal(s.failed, 0);
 }
 
@@ -182,15 +208,15 @@ all_required_cases_pass(void **state)
 {
 	(void)state;
 	need_suite();
-	run_folder(SUITE "/draft2020-12", "optional", REQUIRED_CASES);
+	run_folder(SUITE "/draft2020-12", "optional", REQUIRED_CASES, 0);
 }
 
 static void
-all_optional_cases_pass(void **state)
+all_optional_cases_but_those_listed_pass(void **state)
 {
 	(void)state;
 	need_suite();
-	run_folder(SUITE "/draft2020-12/optional", NULL, OPTIONAL_CASES);
+	run_folder(SUITE "/draft2020-12/optional", NULL, OPTIONAL_CASES, NOT_ASSERTED);
 }
 
 int
@@ -198,7 +224,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_required_cases_pass),
-		cmocka_unit_test(all_optional_cases_pass),
+		cmocka_unit_test(all_optional_cases_but_those_listed_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

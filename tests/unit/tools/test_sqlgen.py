@@ -61,28 +61,6 @@ class Statements(Refusals):
         self.assertEqual(s.of["postgres"].text_for("postgres"), "SELECT id FROM note")
         self.assertEqual((s.params, s.columns, s.writes), (0, 1, False))
 
-    def test_what_is_asked_often_is_marked(self):
-        plain, often, own = statements("-- name: note_a\nSELECT a FROM note\n-- name: note_b\n-- often\nSELECT a FROM note\n"
-                                       "-- name: note_c sqlite\n-- often\nSELECT a FROM note\n-- name: note_c postgres\nSELECT 1")
-        self.assertEqual([s.often for s in (plain, often, own)], [False, True, True])
-        self.assertIn(".often = true,", sqlgen.tables("", [], [often], []))
-        self.assertNotIn(".often = true,", sqlgen.tables("", [], [plain], []))
-
-    def test_what_writes_is_not_asked_often(self):
-        self.refused_text("-- often\nDELETE FROM note WHERE a = $1", "only reads", line=1)
-
-    def test_an_insert_of_many_rows_counts_its_parameters_on(self):
-        one, *many = statements("-- name: note_add\n-- many\nINSERT INTO note (a, b, c)\nVALUES ($2, lower($1), 0)")
-        self.assertEqual([(s.name, s.rows, s.params, s.writes) for s in many], [("note_add_x8", 8, 16, True), ("note_add_x4", 4, 8, True), ("note_add_x3", 3, 6, True), ("note_add_x2", 2, 4, True)])
-        self.assertEqual((one.many, one.rows, one.params), (many, 1, 2))
-        self.assertEqual(one.text_for("postgres"), "INSERT INTO note (a, b, c) VALUES ($2, lower($1), 0)")
-        self.assertEqual(many[3].text_for("postgres"), "INSERT INTO note (a, b, c) VALUES ($2, lower($1), 0), ($4, lower($3), 0)")
-        self.assertEqual(many[3].text_for("sqlite"), "INSERT INTO note (a, b, c) VALUES (?2, lower(?1), 0), (?4, lower(?3), 0)")
-        self.assertTrue(many[0].text_for("postgres").endswith(", ($16, lower($15), 0)"))
-        made = sqlgen.tables("", [], [one, *many], [])
-        self.assertIn(".many = (const struct sql *const[]){ &sql_note_add_x8, &sql_note_add_x4, &sql_note_add_x3, &sql_note_add_x2, NULL },", made)
-        self.assertIn('.name = "note_add_x2", .index = 4, .params = 4, .columns = 0, .rows = 2,', made)
-        self.assertNotIn("SQL_NOTE_ADD_X2", sqlgen.header("src/core/note.sql", [one, *many]))
 
     def test_columns_are_counted_at_the_top_level(self):
         for text, columns in [
@@ -154,17 +132,6 @@ class Statements(Refusals):
         many = ", ".join(f"${n}" for n in range(1, 50))
         self.refused_text(f"SELECT a FROM note WHERE a IN ({many})", "the limit is 48", line=1)
         self.assertEqual(one(f"SELECT a FROM note WHERE a IN ({many[: -len(', $49')]})").params, 48)
-
-    def test_many_is_for_an_insert_of_one_row(self):
-        for text in [
-            "SELECT a FROM note",
-            "UPDATE note SET a = $1",
-            "INSERT INTO note (a) SELECT $1",
-            "INSERT INTO note (a) VALUES ($1), ($2)",
-            "INSERT INTO note (a) VALUES ($1) RETURNING a",
-            "INSERT INTO note (a) VALUES ($1) ON CONFLICT DO NOTHING",
-        ]:
-            self.refused_text("-- many\n" + text, "`-- many` is for INSERT", line=1)
 
     def test_only_data_is_handled_in_statements(self):
         for text in ["CREATE TABLE t (a BIGINT)", "BEGIN", "COMMIT", "SAVEPOINT s", "PRAGMA user_version", "DROP TABLE note"]:

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call of a tool as an operation: a read runs, at once or outside, and anything else becomes a proposal (TL-5). */
-#include "base/fiber/fiber.h"
 #include "base/limits.h"
 #include "core/gate/gate.h"
 #include "core/proposal/handler.h"
@@ -94,11 +93,7 @@ read_outside(struct ctx *cx, void *arg, struct json_out *out)
 	struct reading r = { .sending = arg };
 	const struct outside_call *call = &r.sending->call;
 
-	if (!gate_records_behind(cx, &r.sending->pass) && fiber_refuses(cx))
-		return E_BUSY;
 	send_once(cx, call, &r.answer);
-	if (fiber_refused(cx)) /* it was not sent: a worker sends it */
-		return E_BUSY;
 	TRY(record_read(cx, &r));
 	if (r.answer.end != OUTSIDE_DONE)
 		return fail(cx, E_OUTSIDE, "%.*s did not answer %.*s: %.*s",
@@ -137,7 +132,7 @@ out_called(struct ctx *cx, struct proposal_called *c, struct json_out *out)
 	return part_answer(cx, &c->p, &how, out);
 }
 
-/* By a transaction (proposal_call), or without one (proposal_glance). */
+/* In a write transaction (proposal_call), or in a read (proposal_call_in_read). */
 static status
 call_by(struct ctx *cx, const struct call_in *i,
 	status (*call)(struct ctx *cx, const struct propose_in *in, struct proposal_called *out),
@@ -161,24 +156,18 @@ run_call(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 static status
-glance_at_call(struct ctx *cx, const void *in, struct json_out *out)
+read_path(struct ctx *cx, const void *in, struct json_out *out)
 {
-	return call_by(cx, in, proposal_glance, out);
+	return call_by(cx, in, proposal_call_in_read, out);
 }
 
-/* Not where it is known to be no read, and not without a call that can be had. */
+/* For a tool that may be a read, of a caller whose budget has a call at hand (core/gate/quick/lease). */
 static bool
-wants_glance(struct ctx *cx, const void *in)
+wants_read_path(struct ctx *cx, const void *in)
 {
 	const struct tool *t = gate_tool(cx, ((const struct call_in *)in)->tool);
 
 	return (!t || t->effect == OP_READ) && gate_ready(cx);
-}
-
-static bool
-wants_company(struct ctx *cx, const void *in)
-{
-	return proposal_wants_company(cx, ((const struct call_in *)in)->tool);
 }
 
 static bool
@@ -221,11 +210,10 @@ const struct op call_ops[] = {
 			E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_OUTSIDE,
 			E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY),
 		.refused = refused_call,
-		.wants_glance = wants_glance,
-		.glance = glance_at_call,
+		.wants_read_path = wants_read_path,
+		.read_path = read_path,
 		.wants_prepare = wants_call_survey,
 		.prepare = survey_call,
-		.wants_company = wants_company,
 		.run = run_call },
 	{ 0 },
 };

@@ -42,10 +42,8 @@ status
 part_apply(struct ctx *cx, struct proposal *p, struct error *out_why)
 {
 	struct part part = { .in = { .id = p->id } };
-	status s;
+	status s = tx_nest(cx, apply, &part);
 
-	TRY(tx_alone(cx)); /* its locks are not held while others are run */
-	s = tx_nest(cx, apply, &part);
 	if (s == OK) {
 		*p = part.p;
 		return OK;

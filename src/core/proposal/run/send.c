@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fiber/fiber.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/outside/lane.h"
@@ -134,10 +133,6 @@ send_once(struct ctx *cx, const struct outside_call *call, struct outside_answer
 		return;
 	}
 	send_in_lane(cx, &mine, out);
-	if (fiber_refused(cx)) {
-		lane_withdraw(cx, lane);
-		return;
-	}
 	lane_leave(cx, lane, out->end != OUTSIDE_LOST && out->end != OUTSIDE_NOT_SENT);
 	ctx_clear(cx);
 }

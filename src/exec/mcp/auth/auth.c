@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 #include "base/random.h"
 #include "core/oidc/jwt.h"
 
@@ -161,8 +160,6 @@ mcp_auth_token(struct ctx *cx, struct mcp_auth *a, str *out_token)
 
 	TRY(grant_load(cx, a, false, &g));
 	if (!is_good(&g) && can_renew(a, &g)) {
-		if (fiber_refuses(cx))
-			return E_BUSY;
 		scoped_lock held = lock(&a->turn);
 
 		TRY(grant_load(cx, a, true, &g)); /* somebody else may have done it */

@@ -1,34 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/fiber/waiter.h"
+#include "core/outside/waiter.h"
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/fiber/fiber.h"
 
 #include <time.h>
 
 void
-waiter_init(struct waiter *w, const struct ctx *cx)
+waiter_init(struct waiter *w)
 {
 	pthread_condattr_t monotonic;
 
-	w->fiber = cx->fiber;
-	if (w->fiber)
-		return;
 	CHECK(pthread_condattr_init(&monotonic) == 0);
 	CHECK(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-	CHECK(pthread_cond_init(&w->word, &monotonic) == 0);
+	CHECK(pthread_cond_init(&w->woken, &monotonic) == 0);
 	CHECK(pthread_condattr_destroy(&monotonic) == 0);
 }
 
 void
 waiter_done(struct waiter *w)
 {
-	if (!w->fiber)
-		CHECK(pthread_cond_destroy(&w->word) == 0);
+	CHECK(pthread_cond_destroy(&w->woken) == 0);
 }
 
-/* pthread has a clock of its own, which stands still while the machine sleeps: so nobody waits for long at once. */
+/* At most a second ahead: CLOCK_MONOTONIC stands still while the machine is suspended and clock_mono_us does not, so a
+ * longer wait could miss its end. */
 static struct timespec
 soon(int64_t until_us)
 {
@@ -47,22 +43,13 @@ soon(int64_t until_us)
 void
 waiter_wait(struct waiter *w, pthread_mutex_t *held, int64_t until_us)
 {
-	if (w->fiber) {
-		CHECK(pthread_mutex_unlock(held) == 0);
-		fiber_wait(w->fiber, until_us);
-		CHECK(pthread_mutex_lock(held) == 0);
-	} else {
-		struct timespec t = soon(until_us);
+	struct timespec t = soon(until_us);
 
-		(void)pthread_cond_timedwait(&w->word, held, &t);
-	}
+	(void)pthread_cond_timedwait(&w->woken, held, &t);
 }
 
 void
-waiter_call(struct waiter *w)
+waiter_wake(struct waiter *w)
 {
-	if (w->fiber)
-		fiber_call(w->fiber);
-	else
-		CHECK(pthread_cond_signal(&w->word) == 0);
+	CHECK(pthread_cond_signal(&w->woken) == 0);
 }
