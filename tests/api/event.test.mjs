@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
-import { onPostgres, until } from './lib/server.mjs';
+import { onPostgres, streamEnded, until } from './lib/server.mjs';
 
 let w, second;
 before(async () => {
@@ -25,18 +25,15 @@ async function follow(server, token) {
 	const following = { events: [], ended: false, stop: () => stop.abort() };
 	(async () => {
 		let text = '';
-		try {
-			for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-				const parts = (text + chunk).split('\n\n');
-				text = parts.pop();
-				for (const part of parts) {
-					const event = Object.fromEntries(part.split('\n').filter((line) => !line.startsWith(':')).map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
-					if (event.data) following.events.push({ type: event.event, id: event.id, ...JSON.parse(event.data) });
-				}
+		for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+			const parts = (text + chunk).split('\n\n');
+			text = parts.pop();
+			for (const part of parts) {
+				const event = Object.fromEntries(part.split('\n').filter((line) => !line.startsWith(':')).map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
+				if (event.data) following.events.push({ type: event.event, id: event.id, ...JSON.parse(event.data) });
 			}
-		} catch {}
-		following.ended = true;
-	})();
+		}
+	})().catch(streamEnded).finally(() => (following.ended = true));
 	return following;
 }
 

@@ -44,6 +44,7 @@ async function apply(p) {
 
 /** What the card promised is what is answered now. */
 async function keepsItsPromise(p, env = production) {
+	assert.ok(p.blastRadius.length, 'it was asked for contexts');
 	for (const { context, preview } of p.blastRadius)
 		assert.deepEqual(await evaluate(context, Object.keys(preview), env), preview);
 }
@@ -404,6 +405,7 @@ test('FL-5 PA-6 property: preview equals evaluate after apply, over random rules
 			['set_rules_segment', segments[1], { rules: r.rules(null, []), denyList: ['u3'] }],
 		]);
 		const p = await propose(kind, name, diff, { spotCheck: Array.from({ length: 8 }, r.context) });
+		assert.equal(p.blastRadius.length, 8);
 		for (const { context, live } of p.blastRadius) assert.deepEqual(await evaluate(context, Object.keys(live)), live, 'live is what is answered now');
 		await apply(p);
 		await keepsItsPromise(p);

@@ -213,7 +213,7 @@ test('server_ready is 503 when the database has gone, and the log says why', { s
 	const database = await freshDatabase();
 	const server = await startServer({ database });
 	assert.equal((await server.get('/readyz')).status, 200);
-	await database.drop();
+	await database.vanish();
 	const { status, json, headers } = await server.get('/readyz');
 	assert.equal(status, 503);
 	assert.equal(json.code, 'unavailable');
@@ -222,6 +222,7 @@ test('server_ready is 503 when the database has gone, and the log says why', { s
 	assert.equal(line.level, 'error');
 	assert.match(line.error, /\S+ \S+/);
 	await server.stop();
+	await database.drop();
 });
 
 test('a limit of open files that is too low for its settings is in the log', async (t) => {

@@ -5,7 +5,7 @@ import http from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
-import { run, startServer, until } from './lib/server.mjs';
+import { fixedAddress, run, startAgain, startServer, until } from './lib/server.mjs';
 import { connectLegacy, connectModern, Lines } from './lib/stdio.mjs';
 
 let w, boss, agent;
@@ -291,11 +291,10 @@ test('MCP-1 what answers there and is not Countersign becomes an error of the cl
 });
 
 test('MCP-1 a server that is started again loses nothing: the wait goes on, the session is taken, news come', async (t) => {
-	const own = await World.start();
+	const own = await World.start({ listen: await fixedAddress() });
 	t.after(() => own.stop());
 	const admin = await own.person(['admin']);
 	const { id, token } = await own.agentOf(admin, { level: 'maintainer', ratePerMinute: 100000 });
-	const { port } = own.server;
 	const legacy = await opened(t, '2025-11-25', { token, url: own.server.url });
 	const now = lines(t, { token, url: own.server.url });
 	legacy.send(request('tools/call', { name: 'note_create', arguments: { title: 'Before', text: 'text' } }, 'propose'));
@@ -307,10 +306,9 @@ test('MCP-1 a server that is started again loses nothing: the wait goes on, the 
 	now.send(modern('tools/call', wait, 'wait'));
 	legacy.send(request('ping', {}, 'sent'));
 	await legacy.answer('sent');
-	const { database, first } = own.server;
 	own.server.kill('SIGKILL');
 	await own.server.ended();
-	own.server = Object.assign(await startServer({ database, listen: `127.0.0.1:${port}` }), { database, first });
+	own.server = await startAgain(own.server);
 	await own.approve(p); // the admin of init
 	assert.equal((await legacy.answer('wait')).result.structuredContent.state, 'approved');
 	assert.equal((await now.answer('wait')).result.structuredContent.state, 'approved');

@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 import { ok, World } from './lib/flow.mjs';
-import { onPostgres, run, until } from './lib/server.mjs';
+import { onPostgres, run, streamEnded, until } from './lib/server.mjs';
 
 let w, boss, agent;
 before(async () => {
@@ -388,7 +388,7 @@ async function follow(body, options = {}) {
 				if (data) messages.push(JSON.parse(data));
 			}
 		}
-	})().catch(() => {}).finally(() => (ended = true));
+	})().catch(streamEnded).finally(() => (ended = true));
 	return {
 		next: () => until(() => messages.shift(), 'a message'),
 		ended: () => until(() => ended, 'the end of the stream'),

@@ -6,11 +6,11 @@ import { after, before, test } from 'node:test';
 
 import { ok, World } from './lib/flow.mjs';
 import { ask, legacy, listen, modern, said } from './lib/mcp-clients.mjs';
-import { onPostgres, startServer, until } from './lib/server.mjs';
+import { fixedAddress, onPostgres, startAgain, until } from './lib/server.mjs';
 
 let w, boss, agent;
 before(async () => {
-	w = await World.start();
+	w = await World.start({ listen: await fixedAddress() });
 	boss = await w.person(['admin']);
 	agent = await w.agentOf(boss, { level: 'maintainer', ratePerMinute: 100000 });
 });
@@ -239,12 +239,14 @@ test('MCP-1 the SDK hears that the tools are others, as soon as rights change', 
 
 // --- the server dies ---
 
+/** How many requests the server has had; to ask is one. */
+const requests = async () => Number(/^countersign_http_requests_total (\d+)$/m.exec((await w.server.get('/metrics')).text)[1]);
+
 /** The same database under another process: the first one is killed as it is. */
 async function killAndStart() {
-	const { database, first, port } = w.server;
 	w.server.child.kill('SIGKILL');
 	await w.server.ended();
-	w.server = Object.assign(await startServer({ database, listen: `127.0.0.1:${port}` }), { first, database });
+	w.server = await startAgain(w.server);
 }
 
 test('MCP-1 a server that is killed while clients wait, and started again, has lost nothing', async () => {
@@ -252,9 +254,11 @@ test('MCP-1 a server that is killed while clients wait, and started again, has l
 	const p = (await client.call('note_create', note())).structuredContent;
 	const { taskId } = (await call('note_create', note(), both)).result;
 	const { requestState } = (await call('note_create', input, url)).result;
+	const before = await requests();
 	const lost = [client, newer].map((one) => one.call('wait_proposal', { id: p.proposalId, timeout: 30 }).catch(() => 'lost'));
 	const opened = call('note_create', input, url, { requestState, inputResponses: { approval: { action: 'accept' } } }).catch(() => 'lost');
-	await until(async () => (await w.admin.get('/metrics')).status === 200, 'an answer'); // they are on their way
+	let looks = 0;
+	await until(async () => (await requests()) >= before + ++looks + 3, 'all three to be there');
 	await killAndStart();
 	assert.equal(await opened, 'lost');
 	boss = await w.person(['admin']);

@@ -113,7 +113,7 @@ test('EX-3 a stop ends the program and all that it has started', { skip }, async
 	const c = client(t, fixture, { grant: 'off' });
 	const { parent, child } = value(await c.call('children'));
 	assert.ok(await alive(parent) && await alive(child));
-	const [answer] = await c.calls('wait', { stop_ms: 300 });
+	const [answer] = await c.stopped('wait', () => /line="it waits"/.test(c.log()));
 	assert.equal(answer.end, 'lost');
 	c.child.stdin.end();
 	await c.ended;

@@ -4,14 +4,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import https from 'node:https';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { World } from './lib/flow.mjs';
 import { callback, Oauth, pkce } from './lib/oauth.mjs';
-import { temporaryDirectory, until } from './lib/server.mjs';
+import { removeTree, temporaryDirectory, until } from './lib/process.mjs';
 
 /** A site that serves what a test says, by path; `asked` has the paths. */
 class Site {
@@ -61,7 +60,7 @@ before(async () => {
 after(async () => {
 	await w?.stop();
 	await site?.stop();
-	if (dir) await rm(dir, { recursive: true, force: true });
+	if (dir) await removeTree(dir);
 });
 
 const redirect_uri = 'http://localhost:4321/callback';

@@ -149,13 +149,26 @@ const revocation = async (plant) => {
 	return overtook;
 };
 
+/** An apply that comes in time and gets its turn after the expiry. On a slow machine it may come too late: then with more time. */
+async function applyPastExpiry(server) {
+	for (let seconds = 2; seconds < 100; seconds *= 2) {
+		const p = await w.approved({ expiresInSeconds: seconds });
+		const isOver = async (watcher) => (await watcher.run(`SELECT clock_timestamp() >= '${p.expiresAt}';`)) === 't';
+		let late;
+		const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [server.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })], async (watcher) => {
+			late = await isOver(watcher);
+			await until(() => isOver(watcher), 'its time to be over');
+		});
+		if (!late) return answer;
+	}
+	return assert.fail('this machine is too slow to apply anything in time');
+}
+
 const lateness = async (plant) => {
 	const server = await w.another({ env: plant ? { COUNTERSIGN_TEST_PLANT: plant } : {} });
-	const p = await w.approved({ expiresInSeconds: 2 });
-	const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [server.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })],
-		(watcher) => until(async () => (await watcher.run(`SELECT clock_timestamp() > '${p.expiresAt}';`)) === 't', 'its time to be over'));
+	const { status } = await applyPastExpiry(server);
 	await server.stop({ keep: true });
-	return answer.status;
+	return status;
 };
 
 const races = [
@@ -256,10 +269,8 @@ test('ID-6 a revocation is not acknowledged while an apply by that token is on i
 
 test('PA-4 a claim that waited past the expiry does not win', async (t) => {
 	if (!onPostgres) return t.skip('skipped: SQLite has one writer, nobody waits for a lock');
-	const p = await w.approved({ expiresInSeconds: 2 });
 	const before_ = (await w.notes()).length;
-	const [answer] = await held('proposal', 'proposal_id', p.proposalId, 1, () => [second.as(w.first.adminToken).post('/api/v1/proposals/apply', { token: p.token })],
-		(watcher) => until(async () => (await watcher.run(`SELECT clock_timestamp() > '${p.expiresAt}';`)) === 't', 'its time to be over'));
+	const answer = await applyPastExpiry(second);
 	assert.equal(answer.status, 410, answer.text);
 	assert.equal(answer.json.details.status, 'expired');
 	assert.equal((await w.notes()).length, before_);

@@ -102,6 +102,7 @@ test('EX-1 EX-3 ID-8 secrets: whatever is given as a credential does not come ou
 			const made = await boss.post('/api/v1/connections', { name: `c${paths.length}`, url, allow: ['127.0.0.0/8'], signingSecret: key, ...auth });
 			if (made.status < 300) paths.push(`/api/v1/connections/${made.json.id}`);
 		}
+	assert.equal(paths.length, 6, 'all but those with a secret in the address');
 	const script = 'env >&2; echo "{\\"jsonrpc\\": \\"$KEY\\"}"; echo "$KEY"; exit 3'; // it says all that it knows
 	for (const upstream of [{ kind: 'http', url: refusing.url, networks: ['127.0.0.0/8'], bearer: secret('up'), headers: { 'X-Key': secret('up-header') } }, { kind: 'stdio', program: { argv: ['/bin/sh', '-c', script] }, env: { KEY: secret('up-env') } }])
 		paths.push(`/api/v1/upstreams/${(await ok(boss.post('/api/v1/upstreams', { name: `u${paths.length}`, ...upstream }))).id}`);

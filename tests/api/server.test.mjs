@@ -119,7 +119,9 @@ test('WEB-1 every page is the console\'s index, which needs nothing from elsewhe
 	const csp = headers.get('content-security-policy');
 	assert.ok(csp && !csp.includes('unsafe-inline'), csp);
 	assert.equal(headers.get('x-content-type-options'), 'nosniff');
-	for (const [, link] of text.matchAll(/(?:href|src)="([^"]+)"/g)) assert.equal((await server.get(link)).status, 200, link);
+	const links = [...text.matchAll(/(?:href|src)="([^"]+)"/g)];
+	assert.ok(links.length, text);
+	for (const [, link] of links) assert.equal((await server.get(link)).status, 200, link);
 	assert.equal((await server.get('/proposals/01a1e390-87f9-7a7a-8000-00095816e59f')).text, text, 'approveUrl leads here');
 });
 

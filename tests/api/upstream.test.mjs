@@ -258,7 +258,7 @@ test('EX-4 a probe of another MCP server settles what it says by the key, in its
 	const u = await ok(add()), full = (remote) => `mcp__${u.name}__${remote}`, tools = await refresh(u);
 	await ok(accept(u, [
 		{ name: full('was_written'), definitionHash: hash(tools, full('was_written')), effect: 'read' },
-		{ name: full('write_file'), definitionHash: hash(tools, full('write_file')), effect: 'mutate', contract: 'probe', deadlineMs: 300, options: { probe: full('was_written') } },
+		{ name: full('write_file'), definitionHash: hash(tools, full('write_file')), effect: 'mutate', contract: 'probe', deadlineMs: 2000, options: { probe: full('was_written') } },
 	]));
 	const p = await w.propose({ tool: full('write_file'), input: { path: 'a' } }, agent.ask());
 	await w.approve(p, boss);

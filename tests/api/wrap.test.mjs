@@ -7,7 +7,7 @@ import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/pr
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { onPostgres, program, root, run, startServer, startSetUp, temporaryDirectory, until } from './lib/server.mjs';
+import { fixedAddress, onPostgres, program, root, run, startServer, startSetUp, temporaryDirectory, until } from './lib/server.mjs';
 import { confinement, Place, processesOf } from './lib/wrap.mjs';
 
 const skip = onPostgres && 'skipped on PostgreSQL: the server of wrap is on SQLite';
@@ -168,14 +168,14 @@ test('EX-3 a server that somebody runs by hand is not started again by wraps, bu
 	await (await place.wrap(line)).close();
 	await place.end();
 	const serve = (listen) => startServer({ listen, database: { flags: ['--data', place.data], drop: async () => {} }, args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed'] });
-	const server = await serve();
+	const server = await serve(await fixedAddress());
 	const one = await place.wrap(line);
 	await accept(place, one.name, 'echo', ...reads);
 	await until(async () => (await one.tools()).length === 1, 'the tool');
 	await server.stop();
 	const waits = one.call('echo', { a: 1 });
 	await until(() => /does not answer/.test(one.stderr), 'the wrap has noticed');
-	const again = await serve(`127.0.0.1:${server.port}`);
+	const again = await serve(server.options.listen);
 	assert.deepEqual(text(await waits), { a: 1 });
 	assert.doesNotMatch(one.stderr, /is started again/);
 	await one.close();

@@ -149,7 +149,9 @@ test('AU-4 the browser verifies inclusion, signature, key and growth itself, and
 test('AU-4 every size of a log proves every entry, as the browser computes it', async () => {
 	const { entries } = await ok(w.admin.get(`${LOG}?limit=100`));
 	const page = await opened(await sealed(entries[0].action));
-	for (const entry of entries.filter((_, i) => i % 12 === 0)) {
+	const some = entries.filter((_, i) => i % 12 === 0);
+	assert.ok(some.length > 1, `${entries.length} entries`);
+	for (const entry of some) {
 		await page.goto(`${desk.url}/audit/${entry.id}`);
 		await page.locator('.chain svg').waitFor();
 		await button(page, 'Verify V').click();

@@ -404,7 +404,7 @@ test('PA-6 drift while looking: nothing is done, and it is proposed again in one
 test('PA-5 expired while looking: it counts down, and then there is nothing to press', async () => {
 	const page = await desk.desk(ana);
 	await page.locator('.link-live').waitFor();
-	const p = await w.propose({ expiresInSeconds: 6 });
+	const p = await w.propose({ expiresInSeconds: 15 });
 	await row(page, p).click();
 	await page.locator('.crumb .time-left.soon').waitFor();
 	await page.keyboard.press('a');

@@ -71,7 +71,9 @@ async function begin(application = new Application()) {
 
 /** A page that tells of everything that went wrong in it. */
 async function open(context) {
-	const page = Object.assign(await (context ?? (await browser.newContext())).newPage(), { wrong: [] });
+	const own = context ?? (await browser.newContext());
+	own.setDefaultTimeout(120_000); // the machine may be busy
+	const page = Object.assign(await own.newPage(), { wrong: [] });
 	page.on('pageerror', (error) => page.wrong.push(error.message));
 	page.on('console', (message) => message.type() === 'error' && !/status of 40|favicon/.test(message.text()) && page.wrong.push(message.text()));
 	return page;

@@ -12,14 +12,14 @@ import { chromium } from 'playwright-core';
 
 import { Shop } from '../api/lib/flags.mjs';
 import { ok, World } from '../api/lib/flow.mjs';
-import { root, startServer, until } from '../api/lib/server.mjs';
+import { fixedAddress, root, startAgain, until } from '../api/lib/server.mjs';
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
 if (!existsSync(program)) throw new Error(`${program} does not exist; tools/install browser, or say where it is with CHROMIUM`);
 
 let w, shop, token, site, browser;
 before(async () => {
-	w = await World.start();
+	w = await World.start({ listen: await fixedAddress() });
 	shop = await Shop.open(w.admin);
 	await shop.flag('checkout', { rules: [{ if: { field: 'plan', $equals: 'pro' }, value: true }] });
 	await shop.flag('colour', { type: 'string', defaultValue: 'red' });
@@ -47,6 +47,7 @@ const mint = () => ok(w.admin.post('/api/v1/tokens', { name: 'page', principalId
 /** A page of another origin; what it asked the server for is in page.asked. */
 async function open(context = undefined) {
 	const own = context ?? (await browser.newContext());
+	own.setDefaultTimeout(120_000); // the machine may be busy
 	const page = Object.assign(await own.newPage(), { asked: [], wrong: [] });
 	page.on('response', (response) => response.url().includes('/ofrep/') && page.asked.push({ method: response.request().method(), url: response.url(), status: response.status() }));
 	page.on('pageerror', (error) => page.wrong.push(error.message));
@@ -105,10 +106,9 @@ test('FL-6 web SDK: a server that was away is found again, and what was missed a
 	const page = await open();
 	await begin(page);
 	await follows(page);
-	const { port, database } = w.server, { first } = w;
 	await w.server.stop({ keep: true });
 	await until(async () => (await seen(page, 'PROVIDER_STALE')).length > 0, 'the page to notice');
-	w.server = Object.assign(await startServer({ database, listen: `127.0.0.1:${port}` }), { first, database });
+	w.server = await startAgain(w.server);
 	shop.who = w.admin;
 	await shop.put('flags', 'colour', { defaultValue: 'violet', rules: [] });
 	await until(async () => (await value(page, 'String', 'colour', 'none')) === 'violet', 'what was missed');

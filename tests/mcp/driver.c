@@ -4,7 +4,8 @@
  * question to a server. It may reach this machine, and nothing else that is not public.
  *
  *	mcpdriver URL			the scenario of MCP_CONFORMANCE_SCENARIO
- *	mcpdriver script TARGET		one line of JSON in ({op: list, call, changes, authorize}), one out
+ *	mcpdriver script TARGET		one line of JSON in ({op: list, call, changes, authorize}), one out;
+ *					a call with `stops` waits for another line and stops the client
  *
  * TARGET is a URL, or -- and a program with its arguments. MCPDRIVER_ERA: legacy, modern; MCPDRIVER_GRANT: off, or
  * paths (a + before a writable one), comma-separated, "net" among them; MCPDRIVER_OPTIONS: set_options.
@@ -436,11 +437,22 @@ say_call(struct json_out *o, const struct outside_answer *out)
 
 #define TIMES_MAX 64
 
+/* Until the test sends another line: it sees when the calls have arrived. */
+static void
+wait_for_word(void)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	CHECK(getline(&line, &room, stdin) > 0);
+	free(line);
+}
+
 static void
 run_calls(struct mcp_client *c, const struct json *line, struct json_out *o)
 {
 	static struct caller all[TIMES_MAX];
-	int64_t times = int_of(line, "times", 1), stop_ms = int_of(line, "stop_ms", 0);
+	int64_t times = int_of(line, "times", 1);
 
 	CHECK(times > 0 && times <= TIMES_MAX);
 	for (int64_t i = 0; i < times; i++) {
@@ -450,8 +462,8 @@ run_calls(struct mcp_client *c, const struct json *line, struct json_out *o)
 		ctx_init(&all[i].cx, &all[i].arena);
 		CHECK(pthread_create(&all[i].thread, NULL, call_on_thread, &all[i]) == 0);
 	}
-	if (stop_ms) {
-		(void)poll(NULL, 0, (int)stop_ms);
+	if (truth_of(line, "stops")) {
+		wait_for_word();
 		mcp_client_stop(c);
 	}
 	json_out_array(o, "calls");

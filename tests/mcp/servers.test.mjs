@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
-import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { temporaryDirectory, until } from '../api/lib/server.mjs';
+import { freePort, temporaryDirectory, until } from '../api/lib/process.mjs';
 import { client, noSandbox } from '../api/lib/mcpclient.mjs';
 
 const modules = path.join(path.dirname(fileURLToPath(import.meta.url)), 'node_modules');
@@ -35,12 +34,7 @@ test('EX-3 server-everything over pipes, in the sandbox', { skip: walls }, async
 
 test('EX-3 server-everything over HTTP', async (t) => {
 	// It takes a port by number, and listens on all addresses.
-	const port = await new Promise((resolve) => {
-		const probe = net.createServer().listen(0, '127.0.0.1', () => {
-			const { port: free } = probe.address();
-			probe.close(() => resolve(free));
-		});
-	});
+	const port = await freePort();
 	const server = spawn(node, [everything, 'streamableHttp'], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
 	t.after(() => server.kill('SIGKILL'));
 	await until(() => fetch(`http://127.0.0.1:${port}/mcp`).then(() => true, () => false), 'server-everything');

@@ -3,8 +3,7 @@
 // server-filesystem and server-everything, over stdio and over HTTP. server-filesystem speaks only stdio: over HTTP it stands behind a bridge.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { ok, refused, World } from '../api/lib/flow.mjs';
 import { legacy, modern } from '../api/lib/mcp-clients.mjs';
-import { temporaryDirectory, until } from '../api/lib/server.mjs';
+import { freePort, killAtExit, removeTree, stopped, temporaryDirectory, until } from '../api/lib/process.mjs';
 import { bridge } from './bridge.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url)), modules = path.join(here, 'node_modules');
@@ -36,7 +35,7 @@ before(async () => {
 });
 after(async () => {
 	await w?.stop();
-	await rm(dir, { recursive: true, force: true });
+	if (dir) await removeTree(dir);
 });
 
 // --- the two servers: what is accepted of them, what is read, what is changed and how one sees that it was ---
@@ -76,15 +75,6 @@ const everything = {
 
 // --- the two ways to it ---
 
-async function freePort() {
-	const server = net.createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address();
-	server.close();
-	await once(server, 'close');
-	return port;
-}
-
 const reachable = (port) => new Promise((resolve) => {
 	const socket = net.connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
 	socket.on('error', () => resolve(false));
@@ -93,8 +83,9 @@ const reachable = (port) => new Promise((resolve) => {
 /** server-everything speaks HTTP itself. */
 async function streamable(script, port) {
 	const child = spawn(node, [script, 'streamableHttp'], { env: { PATH: process.env.PATH, PORT: String(port) }, stdio: 'ignore' });
+	killAtExit(child);
 	await until(() => reachable(port), 'the server');
-	return { stop: () => { child.kill(); return once(child, 'exit'); } };
+	return { stop: () => stopped(child, 'SIGTERM') };
 }
 
 const ways = {

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { World, ok, refused } from '../api/lib/flow.mjs';
-import { follow, freePort } from '../api/lib/page.mjs';
+import { follow } from '../api/lib/page.mjs';
+import { freePort, removeTree, temporaryDirectory } from '../api/lib/process.mjs';
 import { Receiver, sign, signed } from '../api/lib/receiver.mjs';
 import { root, until } from '../api/lib/server.mjs';
 
@@ -45,7 +45,7 @@ async function stop() {
 
 before(async () => {
 	const port = await freePort(), own = await freePort();
-	dir = await mkdtemp(path.join(os.tmpdir(), 'countersign-n8n-'));
+	dir = await temporaryDirectory(undefined, 'n8n');
 	url = `http://127.0.0.1:${port}`;
 	env = {
 		PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: dir, N8N_USER_FOLDER: dir, N8N_ENCRYPTION_KEY: 'for-this-test-only', DB_TYPE: 'sqlite', N8N_LISTEN_ADDRESS: '127.0.0.1', N8N_PORT: String(port),
@@ -72,7 +72,7 @@ after(async () => {
 	await stop();
 	await postbox?.stop();
 	await world?.stop();
-	if (dir) await rm(dir, { recursive: true, force: true });
+	if (dir) await removeTree(dir);
 });
 
 const sync = () => ({ url: `${url}/webhook/countersign-sync`, answer: 'command' });
@@ -203,7 +203,7 @@ test('EX-2 a callback that n8n signs with a secret that is not the connection\'s
 	}
 });
 
-test('EX-1 EX-2 docs/n8n.md does what it says, with an n8n of its own', { timeout: 600_000 }, async (t) => {
+test('EX-1 EX-2 docs/n8n.md does what it says, with an n8n of its own', async (t) => {
 	const port = await freePort();
 	await follow(t, 'n8n.md', { ports: { 5678: port }, env: { ...env, N8N_PORT: String(port), N8N_RUNNERS_BROKER_PORT: String(await freePort()) } });
 });

@@ -6,7 +6,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-import { until } from './server.mjs';
+import { streamEnded, until } from './server.mjs';
 
 /** A connected SDK client, whatever its transport is, as the stories take it. */
 export function shape(era, client) {
@@ -77,7 +77,7 @@ export async function listen(url, token, notifications, capabilities = {}) {
 				if (data) messages.push(JSON.parse(data));
 			}
 		}
-	})().catch(() => {});
+	})().catch(streamEnded);
 	return { next: () => until(() => messages.shift(), 'a message'), quiet: () => messages.length === 0, close: () => (abort.abort(), reading) };
 }
 

@@ -5,6 +5,7 @@ import http from 'node:http';
 import path from 'node:path';
 import readline from 'node:readline';
 
+import { killAtExit, until } from './process.mjs';
 import { program } from './server.mjs';
 
 export const driverProgram = path.join(path.dirname(program), 'tests/mcp/mcpdriver');
@@ -14,6 +15,7 @@ export function client(t, target, { era, grant, options } = {}) {
 	const args = Array.isArray(target) ? ['--', ...target] : [target];
 	const env = { ...process.env, MCPDRIVER_ERA: era ?? '', MCPDRIVER_GRANT: grant ?? '', MCPDRIVER_OPTIONS: options ? JSON.stringify(options) : '' };
 	const child = spawn(driverProgram, ['script', ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+	killAtExit(child);
 	const log = [];
 	const waiting = [];
 	child.stderr.on('data', (bytes) => log.push(bytes));
@@ -26,6 +28,10 @@ export function client(t, target, { era, grant, options } = {}) {
 	});
 	t.after(async () => {
 		child.stdin.end();
+		await until(() => child.exitCode !== null || child.signalCode !== null, 'mcpdriver to end').catch((error) => {
+			child.kill('SIGKILL');
+			throw new Error(`${error.message}: ${Buffer.concat(log)}`);
+		});
 		const code = await ended;
 		if (code !== 0 && !child.killed) // sanitizers say it so
 			throw new Error(`mcpdriver ended with ${code}: ${Buffer.concat(log)}`);
@@ -38,6 +44,13 @@ export function client(t, target, { era, grant, options } = {}) {
 		changes: async () => (await ask({ op: 'changes' })).changes,
 		authorize: (kept, back) => ask({ op: 'authorize', ...(back === undefined ? {} : { kept, back }) }),
 		calls: async (tool, more) => (await ask({ op: 'call', tool, ...more })).calls,
+		/** Calls that are under way until `arrived` is so; then the client is stopped. */
+		stopped: async (tool, arrived, more) => {
+			const asked = ask({ op: 'call', tool, stops: true, ...more });
+			await until(arrived, 'the calls to arrive');
+			child.stdin.write('stop\n');
+			return (await asked).calls;
+		},
 		call: async (tool, input, more) => (await ask({ op: 'call', tool, input: input ?? {}, ...more })).calls[0],
 	};
 }

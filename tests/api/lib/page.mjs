@@ -3,20 +3,12 @@
 // Each of its lines must be in the output of that block, in this order; "…" stands for anything.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import net from 'node:net';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { freshDatabase, onPostgres, program, root, temporaryDirectory } from './server.mjs';
-
-export async function freePort() {
-	const server = net.createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address();
-	await new Promise((resolve) => server.close(resolve));
-	return port;
-}
+import { closed, freePort, killAtExit, removeTree, temporaryDirectory } from './process.mjs';
+import { lookAt } from './secret.mjs';
+import { freshDatabase, onPostgres, program, root, sanitizer } from './server.mjs';
 
 /** [{line, command, answer}] of a page. */
 function stepsOf(text) {
@@ -41,30 +33,51 @@ function compare(step, output, page) {
 }
 
 /**
+ * A place for a page's commands: a directory, a database, a port, and the environment in which they find the program. All of it is
+ * gone at the end of the test, and before that whatever was started there.
+ */
+export async function pagePlace(t, more = {}) {
+	const place = { port: await freePort(), dir: await temporaryDirectory(), database: await freshDatabase() };
+	t.after(async () => {
+		await removeTree(place.dir); // first, because what was started there uses the database
+		await place.database.drop();
+	});
+	const env = Object.fromEntries(Object.entries(process.env).filter(([n]) => !n.startsWith('COUNTERSIGN_')));
+	Object.assign(env, more, { PATH: `${path.dirname(program)}:${env.PATH}`, COUNTERSIGN_LISTEN: `127.0.0.1:${place.port}` });
+	if (onPostgres) env.COUNTERSIGN_DATABASE = place.database.url;
+	return { ...place, env };
+}
+
+/** Runs a script there to its end. What it has left in the background is ended and waited for: by then its files are whole. */
+export async function runScript({ dir, env }, text, seconds) {
+	await writeFile(path.join(dir, 'page.sh'), `set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n${text}`);
+	const child = spawn('bash', ['page.sh'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
+	killAtExit(child);
+	let out = '', err = '';
+	child.stdout.setEncoding('utf8').on('data', (s) => (out += s));
+	child.stderr.setEncoding('utf8').on('data', (s) => (err += s));
+	const [code] = await closed(child, 'the page', seconds).catch((error) => assert.fail(`${error.message}; it said so far:\n${out}${err}`));
+	for (const name of await readdir(dir, { recursive: true })) {
+		if (!/(^|\/)serve[r]?\.log$/.test(name)) continue;
+		const log = await readFile(path.join(dir, name), 'utf8');
+		assert.doesNotMatch(log, sanitizer, name);
+		lookAt(name, log);
+	}
+	return { code, out, err };
+}
+
+/**
  * One shell for the whole page, in a directory of its own; a mark between the blocks tells their outputs apart. ports: which become of those
  * of others that the page names; env: more than the program itself needs.
  */
 export async function follow(t, name, { ports = {}, env: more = {} } = {}) {
 	const page = `docs/${name}`;
-	const port = await freePort();
+	const place = await pagePlace(t, more), { dir, env, port } = place;
 	let text = (await readFile(path.join(root, page), 'utf8')).replaceAll('127.0.0.1:7700', `127.0.0.1:${port}`).replaceAll('../docs/', `${root}/docs/`);
 	for (const [named, other] of Object.entries(ports)) text = text.replaceAll(named, other);
 	const steps = stepsOf(text);
-	const dir = await temporaryDirectory(t);
-	const database = await freshDatabase();
-	t.after(() => database.drop());
 	const script = steps.map((s, i) => `${s.command}\nprintf '\\n=== end of ${i}\\n'\n`).join('');
-	await writeFile(path.join(dir, 'page.sh'), `set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${script}`);
-	const env = Object.fromEntries(Object.entries(process.env).filter(([n]) => !n.startsWith('COUNTERSIGN_')));
-	Object.assign(env, more);
-	Object.assign(env, { PATH: `${path.dirname(program)}:${env.PATH}`, COUNTERSIGN_LISTEN: `127.0.0.1:${port}` });
-	if (onPostgres) env.COUNTERSIGN_DATABASE = database.flags[database.flags.indexOf('--database') + 1];
-	const child = spawn('bash', ['page.sh'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-	t.after(() => { try { process.kill(-child.pid, 'SIGKILL'); } catch { /* it has ended */ } });
-	let out = '', err = '';
-	child.stdout.setEncoding('utf8').on('data', (s) => (out += s));
-	child.stderr.setEncoding('utf8').on('data', (s) => (err += s));
-	const [code] = await once(child, 'close');
+	const { code, out, err } = await runScript(place, script, 600);
 	const outputs = out.split(/\n=== end of \d+\n/);
 	steps.forEach((s, i) => compare(s, outputs[i] ?? '', page));
 	assert.equal(code, 0, `${page} ends with ${code}: ${err}`);
@@ -79,7 +92,7 @@ async function secretsStay(file, line, options) {
 	assert.match(before, /"adminToken":"cs_pat_/);
 	assert.equal((await stat(file)).mode & 0o077, 0, `${file} is for its owner only`);
 	const child = spawn('bash', ['-c', line], { ...options, stdio: 'ignore' });
-	const [code] = await once(child, 'close');
+	const [code] = await closed(child, line);
 	assert.notEqual(code, 0, line);
 	assert.equal(await readFile(file, 'utf8'), before);
 }

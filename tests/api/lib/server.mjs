@@ -10,17 +10,18 @@
 // secrets (secret.mjs).
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { checkAnswer } from './contract.mjs';
+import { closed, freePort, killAtExit, removeTree, stopped, temporaryDirectory, until } from './process.mjs';
 import { found, lookAt, secret, secretToo, watch } from './secret.mjs';
+
+export { temporaryDirectory, until };
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 const build = path.resolve(root, process.env.COUNTERSIGN_BUILD ?? 'build-dev');
@@ -36,24 +37,13 @@ function environment(extra = {}) {
 	return { ...Object.fromEntries(kept), ...extra };
 }
 
-/** Waits until the condition is truthy and gives it; never by a fixed time. */
-export async function until(condition, what, seconds = 60) {
-	const end = Date.now() + seconds * 1000;
-	for (;;) {
-		const value = await condition();
-		if (value) return value;
-		if (Date.now() > end) throw new Error(`waited ${seconds} s for ${what}`);
-		await new Promise((resolve) => setTimeout(resolve, 5));
-	}
-}
+/** What a build with a sanitizer says when it found something. */
+export const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
 
-export async function temporaryDirectory(t) {
-	const dir = await mkdtemp(path.join(os.tmpdir(), 'countersign-api-'));
-	t?.after(() => rm(dir, { recursive: true, force: true }));
-	return dir;
+/** For what reads a stream: that ends when we leave or the server dies. Text that is not of its form is the server's fault and fails the test. */
+export function streamEnded(error) {
+	if (error instanceof SyntaxError) throw error;
 }
-
-const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
 
 /** Runs the program to its end; `first` is a line of shell that comes before it, such as a ulimit. */
 export async function run(args, { env, cwd, first } = {}) {
@@ -61,7 +51,7 @@ export async function run(args, { env, cwd, first } = {}) {
 	const child = spawn(words[0], words.slice(1), { env: environment(env), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 	const out = { stdout: '', stderr: '' };
 	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
-	const [code, signal] = await once(child, 'close');
+	const [code, signal] = await closed(child, `countersign ${args[0]}`);
 	if (sanitizer.test(out.stderr)) throw new Error(`a sanitizer spoke:\n${out.stderr}`);
 	lookAt(`countersign ${args[0]}`, out.stdout + out.stderr, { tokens: !['init', 'token', 'serve'].includes(args[0]) }); // which print one
 	return { code, signal, ...out };
@@ -78,7 +68,7 @@ export async function freshDatabase() {
 	if (!onPostgres) {
 		const dir = await temporaryDirectory();
 		const data = path.join(dir, 'data');
-		return { flags: ['--data', data], dir: data, look: () => lookAtFiles(data), drop: () => rm(dir, { recursive: true, force: true }) };
+		return { flags: ['--data', data], dir: data, look: () => lookAtFiles(data), drop: () => removeTree(dir) };
 	}
 	const server = process.env.COUNTERSIGN_TEST_POSTGRES;
 	if (!server) throw new Error('COUNTERSIGN_TEST_ENGINE=postgres needs COUNTERSIGN_TEST_POSTGRES');
@@ -87,18 +77,18 @@ export async function freshDatabase() {
 	await psql(`CREATE DATABASE ${name}`);
 	const url = server.replace(/^(postgres(?:ql)?:\/\/)([^/?@:]*)@([^/?]*)(\/[^?]*)?/, `$1$2:${secret('database')}@$3/${name}`);
 	const dir = await temporaryDirectory(); // the key file is not in the database
-	const drop = () => Promise.all([psql(`DROP DATABASE ${name} WITH (FORCE)`), rm(dir, { recursive: true, force: true })]);
+	const vanish = () => psql(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+	const drop = async () => {
+		await removeTree(dir); // whoever still has the database open is gone with it
+		await vanish();
+	};
 	const look = async () => lookAt('the database', (await promisify(execFile)('pg_dump', ['--data-only', '-d', url], { maxBuffer: 1e9 })).stdout);
-	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, look, drop };
+	return { flags: ['--database', url, '--keys', path.join(dir, 'keys')], url, look, drop, vanish };
 }
 
-// A test that fails leaves its server behind: it must neither keep this process alive nor outlive it.
-const running = new Set();
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
-
+/** A test that fails leaves its server behind: it must neither keep this process alive nor outlive it. */
 function letGo(child) {
-	running.add(child);
-	child.on('exit', () => running.delete(child));
+	killAtExit(child);
 	for (const handle of [child, child.stdout, child.stderr]) handle.unref();
 }
 
@@ -197,9 +187,9 @@ class Server {
 		if (!keep) await this.database.look?.();
 		if (!keep) await this.database.drop();
 		const leaks = found();
-		if (leaks.length) throw new Error(`a secret came out:\n${leaks.join('\n')}`);
 		if (sanitizer.test(this.stderr)) throw new Error(`a sanitizer spoke:\n${this.stderr}`);
 		if (code !== 0) throw new Error(`it ended with ${code ?? by}:\n${this.stderr}`);
+		if (leaks.length) throw new Error(`a secret came out:\n${leaks.join('\n')}`);
 	}
 }
 
@@ -247,15 +237,24 @@ export async function startServer({ args = [], env, listen = '127.0.0.1:0', data
 	const own = database ?? (await freshDatabase());
 	const child = spawn(program, ['serve', '--listen', listen, ...own.flags, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 	letGo(child);
-	const server = Object.assign(new Server(child, database ? { drop: async () => {} } : own), { options: { args, env } });
+	const server = Object.assign(new Server(child, database ? { drop: async () => {} } : own), { options: { args, env, listen } });
 	try {
 		await server.ready();
 	} catch (error) {
-		child.kill('SIGKILL');
-		await own.drop();
+		await stopped(child);
+		if (!database) await own.drop();
 		throw error;
 	}
 	return server;
+}
+
+/** Where a server listens that will be started again at the same address. */
+export const fixedAddress = async () => `127.0.0.1:${await freePort()}`;
+
+/** A server that has ended, again: on its database and at its address, which was a fixed one. */
+export async function startAgain({ options, database, first }) {
+	if (/:0$/.test(options.listen)) throw new Error('its port may be somebody else\'s by now; start it with listen: await fixedAddress()');
+	return Object.assign(await startServer({ ...options, database }), { first, database });
 }
 
 /** key=value, key="quoted \"text\"": the log's one format. Throws where a line is not in it. */

@@ -28,7 +28,10 @@ const tools = {
 		socket.on('error', ({ code }) => resolve(text(code)));
 	}),
 	crash: () => process.exit(3),
-	wait: () => new Promise(() => {}),
+	wait: () => {
+		process.stderr.write('it waits\n');
+		return new Promise(() => {});
+	},
 	together: ({ count }) => new Promise((resolve) => {
 		held.push(() => resolve(text('together')));
 		if (held.length === count)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 
-import { until } from './server.mjs';
+import { streamEnded, until } from './server.mjs';
 
 export const accept = 'application/json, text/event-stream';
 export const request = (method, params = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params });
@@ -69,7 +69,7 @@ export class Wire {
 				stream.ids = events.flatMap((event) => event.split('\n').filter((line) => line.startsWith('id: ')).map((line) => line.slice(4)));
 				stream.messages = events.map((event) => event.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n')).filter(Boolean).map((data) => JSON.parse(data));
 			}
-		})().catch(() => {}).finally(() => (stream.ended = true));
+		})().catch(streamEnded).finally(() => (stream.ended = true));
 		let taken = 0;
 		return Object.assign(stream, {
 			next: () => until(() => stream.messages.length > taken && stream.messages[taken++], 'a message'),

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `countersign wrap` as an MCP client starts it, by the official SDK, on a data directory of the test's own.
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 
 import { noSandbox } from './mcpclient.mjs';
-import { program, run, temporaryDirectory, until } from './server.mjs';
+import { processesOf, temporaryDirectory, until } from './process.mjs';
+import { program, run } from './server.mjs';
+
+export { processesOf };
 
 /** Where programs cannot be confined they are started as they are, and said. */
 const without = noSandbox();
@@ -16,13 +19,6 @@ if (without) console.log(`# ${without}: programs are started unconfined`);
 export const confinement = without ? ['--unconfined'] : [];
 
 const sanitizer = /(Address|Thread|Leak|Memory|UndefinedBehavior)Sanitizer|runtime error:/;
-
-/** The processes whose command line names this directory: what a test has started and should have ended. */
-export async function processesOf(dir) {
-	const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-	const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
-	return all.filter((_, i) => lines[i].includes(dir)).map((pid) => Number(pid));
-}
 
 /** One client with its wrap: client is the SDK's; stderr what people are told. */
 class Wrap {
@@ -137,9 +133,10 @@ export class Place {
 
 	/** Nothing that was started here is left, and no sanitizer has spoken. */
 	async end() {
-		for (const one of this.wraps.splice(0)) await one.client.close();
+		const wraps = this.wraps.splice(0);
+		for (const one of wraps) await one.client.close();
 		await until(async () => (await processesOf(this.dir)).length === 0, 'the end of all that was started');
-		const log = await readFile(path.join(this.data, 'wrap.log'), 'utf8').catch(() => '');
-		if (sanitizer.test(log)) throw new Error(`a sanitizer spoke:\n${log}`);
+		const log = await readFile(path.join(this.data, 'wrap.log'), 'utf8').catch(() => ''); // where it got as far as that
+		for (const text of [log, ...wraps.map(({ stderr }) => stderr)]) if (sanitizer.test(text)) throw new Error(`a sanitizer spoke:\n${text}`);
 	}
 }

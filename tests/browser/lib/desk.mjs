@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 
 import { ok, World } from '../../api/lib/flow.mjs';
-import { onPostgres, root, startServer, until } from '../../api/lib/server.mjs';
+import { fixedAddress, onPostgres, root, startAgain, startServer, until } from '../../api/lib/server.mjs';
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
 if (!existsSync(program)) throw new Error(`${program} does not exist; tools/install browser, or say where it is with CHROMIUM`);
@@ -19,6 +19,8 @@ if (!existsSync(program)) throw new Error(`${program} does not exist; tools/inst
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const pictures = path.join(root, 'build/screenshots');
 const password = 'correct horse battery';
+/** How long a page is waited for: what takes longer is broken, not slow. */
+export const PATIENCE_MS = 120_000;
 
 export const looks = {
 	light: { viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
@@ -30,7 +32,7 @@ export class Desk {
 	/** setUp false: a first start, which nobody has set up yet. */
 	static async open({ setUp = true } = {}) {
 		const desk = new Desk();
-		desk.world = setUp ? await World.start() : { server: await startServer(), stop() { return this.server.stop(); } };
+		desk.world = setUp ? await World.start({ listen: await fixedAddress() }) : { server: await startServer(), stop() { return this.server.stop(); } };
 		desk.browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 		return desk;
 	}
@@ -54,6 +56,7 @@ export class Desk {
 	/** A browser of somebody's own; what went wrong in its pages is in page.wrong. */
 	async page(at = '/', { look = 'light', locale = 'en-US', context } = {}) {
 		const own = context ?? (await this.browser.newContext({ ...looks[look], locale }));
+		own.setDefaultTimeout(PATIENCE_MS);
 		const page = Object.assign(await own.newPage(), { wrong: [], asked: [] });
 		page.on('pageerror', (error) => page.wrong.push(error.message));
 		page.on('console', (message) => message.type() === 'error' && /Content Security Policy|Trusted/i.test(message.text()) && page.wrong.push(message.text()));
@@ -77,15 +80,12 @@ export class Desk {
 	}
 
 	/** Stops the server; start() brings it back at the same address. */
-	async stop() {
-		this.port = this.world.server.port;
-		const { first, database } = this.world.server;
-		Object.assign(this, { first, database });
-		await this.world.server.stop({ keep: true });
+	stop() {
+		return this.world.server.stop({ keep: true });
 	}
 
 	async start() {
-		this.world.server = Object.assign(await startServer({ database: this.database, listen: `127.0.0.1:${this.port}` }), { first: this.first, database: this.database });
+		this.world.server = await startAgain(this.world.server);
 	}
 
 	/** Changes the database behind the server's back. SQLite has one owner: there the server is away meanwhile. */
@@ -93,7 +93,7 @@ export class Desk {
 		if (onPostgres) return void await promisify(execFile)('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', this.world.server.database.url, '-c', sql]);
 		await this.stop();
 		const script = 'import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.executescript(sys.argv[2])\nc.commit()';
-		await promisify(execFile)('python3', ['-c', script, path.join(this.database.dir, 'countersign.db'), sql]).finally(() => this.start());
+		await promisify(execFile)('python3', ['-c', script, path.join(this.world.server.database.dir, 'countersign.db'), sql]).finally(() => this.start());
 	}
 }
 

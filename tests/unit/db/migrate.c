@@ -49,7 +49,7 @@ an_interrupted_migration_goes_on_where_it_stopped(void **state)
 
 	if (!fault_enabled()) {
 		print_message("skipped: built without fault points\n");
-		return;
+		skip();
 	}
 	assert_true(fault_arm("migrate_between:1:fail"));
 	assert_status(migrate_as(w, 3, &applied), E_UNAVAILABLE);
@@ -180,7 +180,7 @@ several_migrators_apply_each_migration_once(void **state)
 
 	if (!on_postgres) {
 		print_message("skipped on SQLite: one process has the directory\n");
-		return;
+		skip();
 	}
 	w->catalog = catalog_at(3);
 	for (size_t i = 0; i < 4; i++) {

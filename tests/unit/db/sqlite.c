@@ -349,7 +349,7 @@ break_batch_by(struct world *w, const char *fault)
 
 	if (!fault_enabled()) {
 		print_message("skipped: built without fault points\n");
-		return;
+		skip();
 	}
 	assert_true(fault_arm(fault));
 	run_as_one_batch(w, &crowd);
@@ -462,7 +462,7 @@ an_unknown_commit_ends_the_process_and_answers_nobody(void **state)
 
 	if (!fault_enabled()) {
 		print_message("skipped: built without fault points\n");
-		return;
+		skip();
 	}
 	world_close(w);
 	how = in_child(commit_into_the_unknown, w);

@@ -92,6 +92,7 @@ class Steps(Rig):
         self.assertEqual((passed, failed), (6, 1))
         self.assertIn("no test ran in event", said)
         self.assertEqual(self.counts("suite", log + "[  PASSED  ] 4 test(s).\n"), (10, 0))
+        self.assertEqual(self.counts("suite", log + "[  PASSED  ] 0 test(s).\n[  SKIPPED ] 4 test(s), listed below:\n"), (6, 0))
 
     def test_what_was_skipped_is_said(self):
         said = self.result("suite", "ok 1 - a # SKIP no sandbox here\nok 2 - b # SKIP no sandbox here\nskipped: the other engine\n# pass 1\n")[2]
