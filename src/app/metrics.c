@@ -3,6 +3,7 @@
 
 #include "app/app.h"
 #include "base/scoped.h"
+#include "core/outside/lane.h"
 #include "db/db.h"
 #include "domain/flag/live/live.h"
 #include "http/http.h"
@@ -85,6 +86,22 @@ write_rulesets(const struct app *app, struct buf *b)
 }
 
 static void
+write_lanes(const struct app *app, struct buf *b)
+{
+	struct lane_stats s = lane_stats(app->lanes);
+
+	one(b, "countersign_outside_calls", "gauge", "Calls to other systems on their way.", s.calls);
+	one(b, "countersign_outside_waiting", "gauge", "Calls that wait for a place at another system.",
+		s.waiting);
+	one(b, "countersign_outside_busy", "gauge", "Other systems that a call is on its way to.", s.busy);
+	one(b, "countersign_outside_broken", "gauge",
+		"Other systems that are not asked for now, because they did not answer.", s.broken);
+	one(b, "countersign_outside_refused_total", "counter",
+		"Calls that were not made: too many were on their way, or the system did not answer.",
+		s.refused);
+}
+
+static void
 write_http(const struct app *app, struct buf *b)
 {
 	struct http_stats s;
@@ -123,5 +140,6 @@ metrics_write(struct app *app, struct buf *b)
 	write_http(app, b);
 	figures_write(&app->figures, b);
 	write_db(app, b);
+	write_lanes(app, b);
 	write_rulesets(app, b);
 }

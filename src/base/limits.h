@@ -203,7 +203,9 @@
 #define LIMIT_LANE_CALLS 8    /* to one other system at once; further calls wait for a place */
 #define LIMIT_LANE_WAITING                                                                                   \
 	56 /* calls that wait for such a place; a crowd of agents that read at once needs it */
-#define LIMIT_LANE_FAILURES 5 /* in a row without an answer: it is not asked for a while */
+#define LIMIT_LANE_ORG_CALLS                                                                                 \
+	(LIMIT_HTTP_LENDS * 3 / 4) /* of one organization, in a lane or waiting: others find workers */
+#define LIMIT_LANE_FAILURES 5	   /* in a row without an answer: it is not asked for a while */
 #define LIMIT_LANE_REST_US                                                                                   \
 	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
 

@@ -127,6 +127,19 @@ test('a ping is signed, is no command, and says what came back', async () => {
 	await refused(world.admin.post('/api/v1/connections/nothing/test'), 404, 'not_found');
 });
 
+test('EX-5 systems that never answered and were deleted do not use up the places of those that do', async () => {
+	const places = 256; // LIMIT_LANES
+	for (let i = 0; i < places + 4; i++) {
+		const gone = await connect({ url: 'http://127.0.0.1:9/' });
+		assert.equal((await ok(world.admin.post(`/api/v1/connections/${gone.id}/test`))).reached, false);
+		await ok(world.admin.delete(`/api/v1/connections/${gone.id}`));
+	}
+	answers({ status: 200 });
+	const healthy = await connect();
+	assert.deepEqual(await ok(world.admin.post(`/api/v1/connections/${healthy.id}/test`)), { reached: true, httpStatus: 200, why: '' });
+	assert.match(await (await fetch(`${world.server.url}/metrics`)).text(), /^countersign_outside_refused_total 0$/m);
+});
+
 // --- tools ---
 
 test('a declared tool is offered at once, and its version counts up', async () => {

@@ -9,29 +9,32 @@
 
 #include <stdlib.h>
 
-#define NAME 64u /* of a lane: an id */
+#define NAME 64u /* of a lane or an organization: an id */
 
 /* A call that waits for a place in a lane; in that call's arena. */
 struct turn {
 	struct turn *next;
 	struct waiter waiter;
-	bool over; /* it need not wait any longer ... */
-	bool in;   /* ... because it has a place; false: it is refused */
+	bool over;    /* it need not wait any longer ... */
+	bool in;      /* ... because it has a place; false: it is refused, */
+	int failures; /* because so many calls have failed in a row */
 };
 
 struct lane {
-	char name[NAME];
-	size_t len; /* 0: nobody's */
+	char name[NAME], org[NAME];
+	size_t len, org_len; /* 0: nobody's */
 	int calls, waiting;
 	struct turn *first, *last; /* of those who wait */
 	int failures;		   /* in a row */
 	int64_t until_us;	   /* of rest, from LIMIT_LANE_FAILURES on */
 	int64_t last_us, open_us;  /* the last answer; when it was found broken; 0: not yet (clock_now_us) */
+	int64_t used_us;	   /* when a call last entered or left (clock_mono_us) */
 	bool trying;		   /* one was let through */
 };
 
 struct lanes {
 	pthread_mutex_t lock; /* guards all below */
+	int64_t refused;      /* calls that found no place */
 	struct lane all[LIMIT_LANES];
 };
 
@@ -63,7 +66,17 @@ find(struct lanes *l, str name)
 	return NULL;
 }
 
-/* One that nobody has; where there is none, one that has nothing to remember but its last answer. */
+/* Which of two idle lanes is the lesser loss: one that no call has failed in, then the one unused for longer. */
+static bool
+lesser_loss(const struct lane *a, const struct lane *b)
+{
+	if (!b || (a->failures == 0) != (b->failures == 0))
+		return !b || a->failures == 0;
+	return a->used_us < b->used_us;
+}
+
+/* One that was never used, else an idle one: a lane in which calls have failed is kept only while there is room, or
+ * destinations that are long gone would hold up everybody else. */
 static struct lane *
 find_free(struct lanes *l)
 {
@@ -74,22 +87,35 @@ find_free(struct lanes *l)
 
 		if (!one->len)
 			return one;
-		if (!one->calls && !one->waiting && !one->failures)
+		if (!one->calls && !one->waiting && lesser_loss(one, idle))
 			idle = one;
 	}
 	return idle;
 }
 
 static struct lane *
-take(struct lanes *l, str name)
+take(struct lanes *l, str org, str name)
 {
 	struct lane *one = find_free(l);
 
 	if (one) {
-		*one = (struct lane){ .len = name.len };
+		*one = (struct lane){ .len = name.len, .org_len = org.len };
 		memcpy(one->name, name.ptr, name.len);
+		memcpy(one->org, org.ptr, org.len);
 	}
 	return one;
+}
+
+/* Has the organization as many calls on their way as one may have? Others must find places, too. */
+static bool
+org_is_full(const struct lanes *l, str org)
+{
+	int calls = 0;
+
+	for (size_t i = 0; i < LIMIT_LANES; i++)
+		if (str_eq((str){ l->all[i].org, l->all[i].org_len }, org))
+			calls += l->all[i].calls + l->all[i].waiting;
+	return calls >= LIMIT_LANE_ORG_CALLS;
 }
 
 static bool
@@ -99,13 +125,19 @@ resting(const struct lane *l)
 }
 
 static status
-refuse(struct ctx *cx, const struct lane *l)
+refuse_broken(struct ctx *cx, int failures)
 {
-	if (l && resting(l))
-		return fail(cx, E_UNAVAILABLE,
-			"the other system has not answered %d times in a row; it was not asked, and will be "
-			"again in a few seconds",
-			l->failures);
+	cx->lanes->refused++;
+	return fail(cx, E_UNAVAILABLE,
+		"the other system has not answered %d times in a row; it was not asked, and will be again in "
+		"a few seconds",
+		failures);
+}
+
+static status
+refuse_crowd(struct ctx *cx)
+{
+	cx->lanes->refused++;
 	return fail(cx, E_BUSY, "too many already wait for the other system; nothing was sent");
 }
 
@@ -124,11 +156,12 @@ end_wait(struct lane *l, bool in)
 	l->waiting--;
 	t->over = true;
 	t->in = in;
+	t->failures = l->failures;
 	waiter_wake(&t->waiter);
 	return true;
 }
 
-static bool
+static status
 wait_for_turn(struct ctx *cx, struct lanes *all, struct lane *l)
 {
 	struct turn *t = ARENA_NEW(cx->arena, struct turn);
@@ -140,18 +173,18 @@ wait_for_turn(struct ctx *cx, struct lanes *all, struct lane *l)
 	while (!t->over)
 		waiter_wait(&t->waiter, &all->lock, INT64_MAX);
 	waiter_done(&t->waiter);
-	return t->in;
+	return t->in ? OK : refuse_broken(cx, t->failures); /* the lane may be another's by now */
 }
 
-/* In the lane, or not at all. */
-static bool
+static status
 enter(struct ctx *cx, struct lanes *all, struct lane *l)
 {
+	l->used_us = clock_mono_us();
 	if (l->calls >= LIMIT_LANE_CALLS)
 		return wait_for_turn(cx, all, l);
 	l->calls++;
 	l->trying = l->failures >= LIMIT_LANE_FAILURES;
-	return true;
+	return OK;
 }
 
 static bool
@@ -161,25 +194,31 @@ full(const struct lane *l)
 }
 
 static status
-find_place(struct ctx *cx, struct lanes *all, str name)
+find_place(struct ctx *cx, struct lanes *all, bool lent, str org, str name)
 {
 	scoped_lock held = lock(&all->lock);
 	struct lane *l = find(all, name);
 
+	if (!lent || org_is_full(all, org))
+		return refuse_crowd(cx);
 	if (!l)
-		l = take(all, name);
-	return l && !resting(l) && !full(l) && enter(cx, all, l) ? OK : refuse(cx, l);
+		l = take(all, org, name);
+	if (l && resting(l))
+		return refuse_broken(cx, l->failures);
+	return l && !full(l) ? enter(cx, all, l) : refuse_crowd(cx);
 }
 
 status
-lane_enter(struct ctx *cx, str lane)
+lane_enter(struct ctx *cx, str org, str lane)
 {
+	bool lent;
 	status s;
 
-	CHECK(!cx->tx && cx->lanes && lane.len > 0 && lane.len <= NAME);
-	if (cx->place && !cx->place->lend(cx->place->arg))
-		return refuse(cx, NULL);
-	s = find_place(cx, cx->lanes, lane);
+	CHECK(!cx->tx && cx->lanes && lane.len > 0 && lane.len <= NAME && org.len <= NAME);
+	lent = !cx->place || cx->place->lend(cx->place->arg);
+	s = find_place(cx, cx->lanes, lent, org, lane);
+	if (!lent)
+		return s;
 	if (s != OK && cx->place)
 		cx->place->back(cx->place->arg);
 	return s;
@@ -194,7 +233,8 @@ learn(struct lane *l, bool answered)
 		l->last_us = clock_now_us();
 	if (l->failures == LIMIT_LANE_FAILURES)
 		l->open_us = clock_now_us();
-	l->until_us = clock_mono_us() + LIMIT_LANE_REST_US;
+	l->used_us = clock_mono_us();
+	l->until_us = l->used_us + LIMIT_LANE_REST_US;
 }
 
 static void
@@ -238,4 +278,21 @@ lane_look(struct ctx *cx, str lane)
 		return (struct lane_state){ .breaker = "closed" };
 	return (struct lane_state){ breaker(l), l->calls, l->waiting, l->failures, l->last_us,
 		l->failures < LIMIT_LANE_FAILURES ? 0 : l->open_us };
+}
+
+struct lane_stats
+lane_stats(struct lanes *all)
+{
+	scoped_lock held = lock(&all->lock);
+	struct lane_stats out = { .refused = all->refused };
+
+	for (size_t i = 0; i < LIMIT_LANES; i++) {
+		const struct lane *l = &all->all[i];
+
+		out.calls += l->calls;
+		out.waiting += l->waiting;
+		out.busy += l->calls > 0 || l->waiting > 0;
+		out.broken += l->failures >= LIMIT_LANE_FAILURES;
+	}
+	return out;
 }

@@ -460,7 +460,7 @@ upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out)
 	if (!u)
 		return fail(cx, E_UNAVAILABLE, "no other MCP servers can be reached here");
 	TRY(acquire(cx, u, of, &o));
-	s = lane_enter(cx, of->id);
+	s = lane_enter(cx, of->org_id, of->id);
 	if (s == OK) {
 		note_changes(u, o);
 		s = mcp_client_list(cx, o->client, clock_mono_us() + LIMIT_UPSTREAM_LIST_US, out);
@@ -500,7 +500,7 @@ begin_asking(struct ctx *cx, const struct upstream *of, struct asking *out)
 			str_eq(of->kind, STR("http")) ? "used with a credential that somebody has entered"
 						      : "a program");
 	}
-	s = lane_enter(cx, a.lane);
+	s = lane_enter(cx, of->org_id, a.lane);
 	if (s != OK)
 		release(a.u, a.o);
 	TRY(s);

@@ -37,7 +37,7 @@ ask(struct ctx *cx, void *arg, const struct tool *t, const struct json *input, s
 	status s;
 
 	TRY(canon_text(cx, input, &call.input));
-	TRY(lane_enter(cx, t->outside->source_id));
+	TRY(lane_enter(cx, call.org_id, t->outside->source_id));
 	call.send_by_us = now_us + LIMIT_PREVIEW_US;
 	call.deadline_us = call.send_by_us;
 	s = upstreams_call(cx, arg, &call, &answer);

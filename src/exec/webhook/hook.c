@@ -608,7 +608,7 @@ send_ping(struct ctx *cx, void *arg, struct json_out *out)
 	status s = db_read(cx, open_for_ping, p);
 
 	if (s == OK) {
-		s = post_ping(cx, &p->connection, &p->secrets, &a);
+		s = post_ping(cx, p->org_id, &p->connection, &p->secrets, &a);
 		t = (struct tried){ s == OK, a.status, s == OK ? STR("") : ctx_message(cx, s) };
 		s = OK;
 		ctx_clear(cx);

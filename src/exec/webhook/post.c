@@ -85,7 +85,8 @@ post_make(struct ctx *cx, const struct post *p, struct http_client_request *out)
 }
 
 status
-post_ping(struct ctx *cx, const struct hook *c, const struct hook_secrets *s, struct http_client_answer *out)
+post_ping(struct ctx *cx, str org_id, const struct hook *c, const struct hook_secrets *s,
+	struct http_client_answer *out)
 {
 	struct http_client_request r;
 	struct json_out o;
@@ -105,7 +106,7 @@ post_ping(struct ctx *cx, const struct hook *c, const struct hook_secrets *s, st
 		&(struct post){ .connection = c, .secrets = s, .id = id_new(cx->arena), .body = buf_str(&b) },
 		&r);
 	r.timeout_ms = LIMIT_WEBHOOK_PING_MS;
-	TRY(lane_enter(cx, c->id));
+	TRY(lane_enter(cx, org_id, c->id));
 	sent = http_client_run(cx, &r, out);
 	lane_leave(cx, c->id, sent == OK);
 	return sent;

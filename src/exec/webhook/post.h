@@ -25,7 +25,7 @@ void post_make(struct ctx *cx, const struct post *p, struct http_client_request 
 bool post_header_valid(str name);
 
 /* Sends a signed message that is no command, in the connection's lane. Errors as http_client_run and lane_enter. */
-status post_ping(struct ctx *cx, const struct hook *c, const struct hook_secrets *s,
+status post_ping(struct ctx *cx, str org_id, const struct hook *c, const struct hook_secrets *s,
 	struct http_client_answer *out) MUST_USE;
 
 #endif

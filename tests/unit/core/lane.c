@@ -25,14 +25,14 @@ what_does_not_answer_is_not_asked_for_a_while(void **state)
 	(void)state;
 	open_world(&u.cx);
 	for (int i = 0; i < LIMIT_LANE_FAILURES; i++) {
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 		lane_leave(&u.cx, STR("a"), false);
 	}
 	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "open");
 	assert_true(lane_look(&u.cx, STR("a")).open_us > 0);
 	assert_int_equal(lane_look(&u.cx, STR("a")).last_us, 0); /* it never answered */
-	assert_status(lane_enter(&u.cx, STR("a")), E_UNAVAILABLE);
-	assert_status(lane_enter(&u.cx, STR("b")), OK); /* another one is not held up */
+	assert_status(lane_enter(&u.cx, STR("org"), STR("a")), E_UNAVAILABLE);
+	assert_status(lane_enter(&u.cx, STR("org"), STR("b")), OK); /* another one is not held up */
 	lane_leave(&u.cx, STR("b"), true);
 	lanes_free(u.cx.lanes);
 }
@@ -45,7 +45,7 @@ an_answer_forgives_what_was_before(void **state)
 	(void)state;
 	open_world(&u.cx);
 	for (int i = 0; i < 3 * LIMIT_LANE_FAILURES; i++) {
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 		lane_leave(&u.cx, STR("a"), i % 3 == 0);
 	}
 	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "closed");
@@ -54,27 +54,68 @@ an_answer_forgives_what_was_before(void **state)
 	lanes_free(u.cx.lanes);
 }
 
-/* What answered is remembered while there is room; who is broken is never forgotten for somebody else. */
 static void
-who_is_idle_makes_room_for_others(void **state)
+use(struct ctx *cx, str name, int times, bool answers)
+{
+	for (int i = 0; i < times; i++) {
+		assert_status(lane_enter(cx, STR("org"), name), OK);
+		lane_leave(cx, name, answers);
+	}
+}
+
+/* What answered is remembered while there is room; what failed is kept for longer. */
+static void
+an_idle_lane_makes_room_for_others(void **state)
 {
 	UNIT(u);
 	char name[16];
 
 	(void)state;
 	open_world(&u.cx);
-	for (int i = 0; i < LIMIT_LANE_FAILURES; i++) {
-		assert_status(lane_enter(&u.cx, STR("broken")), OK);
-		lane_leave(&u.cx, STR("broken"), false);
-	}
+	use(&u.cx, STR("broken"), LIMIT_LANE_FAILURES, false);
 	for (unsigned i = 0; i < LIMIT_LANES + 3; i++) {
 		(void)snprintf(name, sizeof(name), "lane %u", i);
-		assert_status(lane_enter(&u.cx, str_of(name)), OK);
-		lane_leave(&u.cx, str_of(name), true);
+		use(&u.cx, str_of(name), 1, true);
 	}
-	assert_true(lane_look(&u.cx, STR("lane 0")).last_us > 0);
+	assert_int_equal(lane_look(&u.cx, STR("lane 0")).last_us, 0); /* unused for the longest time */
 	assert_true(lane_look(&u.cx, str_of(name)).last_us > 0);
 	assert_string_equal(lane_look(&u.cx, STR("broken")).breaker, "open");
+	lanes_free(u.cx.lanes);
+}
+
+/* EX-5: destinations that failed once, and may be gone for ever, hold up nobody. */
+static void
+destinations_that_once_failed_do_not_use_up_the_lanes(void **state)
+{
+	UNIT(u);
+	char name[16];
+
+	(void)state;
+	open_world(&u.cx);
+	for (unsigned i = 0; i < 2 * LIMIT_LANES; i++) {
+		(void)snprintf(name, sizeof(name), "gone %u", i);
+		use(&u.cx, str_of(name), 1 + (int)(i % LIMIT_LANE_FAILURES), false);
+	}
+	use(&u.cx, STR("healthy"), 1, true);
+	assert_int_equal(lane_stats(u.cx.lanes).refused, 0);
+	lanes_free(u.cx.lanes);
+}
+
+static void
+one_organization_leaves_places_for_others(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	for (int i = 0; i < LIMIT_LANE_ORG_CALLS; i++)
+		assert_status(lane_enter(&u.cx, STR("greedy"), arena_printf(u.cx.arena, "lane %d", i)), OK);
+	assert_status(lane_enter(&u.cx, STR("greedy"), STR("one more")), E_BUSY);
+	assert_status(lane_enter(&u.cx, STR("other"), STR("first")), OK);
+	assert_int_equal(lane_stats(u.cx.lanes).calls, LIMIT_LANE_ORG_CALLS + 1);
+	assert_int_equal(lane_stats(u.cx.lanes).refused, 1);
+	lane_leave(&u.cx, STR("lane 0"), true);
+	assert_status(lane_enter(&u.cx, STR("greedy"), STR("one more")), OK);
 	lanes_free(u.cx.lanes);
 }
 
@@ -97,7 +138,7 @@ come_late(void *arg)
 	arena_init(&a, MIB);
 	ctx_init(&cx, &a);
 	cx.lanes = o->lanes;
-	o->s = lane_enter(&cx, STR("a"));
+	o->s = lane_enter(&cx, STR("org"), STR("a"));
 	if (o->s == OK)
 		lane_leave(&cx, STR("a"), true);
 	else
@@ -119,7 +160,7 @@ a_crowd_in_front_of_one_lane_is_refused(void **state)
 	open_world(&u.cx);
 	atomic_store(&refused, 0);
 	for (int i = 0; i < LIMIT_LANE_CALLS; i++)
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 	for (size_t i = 0; i < count; i++) {
 		others[i].lanes = u.cx.lanes;
 		CHECK(pthread_create(&others[i].thread, NULL, come_late, &others[i]) == 0);
@@ -149,11 +190,11 @@ who_waits_for_what_is_broken_hears_it_at_once(void **state)
 	UNIT(u);
 	open_world(&u.cx);
 	for (int i = 0; i < LIMIT_LANE_FAILURES - 1; i++) {
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 		lane_leave(&u.cx, STR("a"), false);
 	}
 	for (int i = 0; i < LIMIT_LANE_CALLS; i++)
-		assert_status(lane_enter(&u.cx, STR("a")), OK);
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 	for (size_t i = 0; i < count; i++) {
 		others[i].lanes = u.cx.lanes;
 		CHECK(pthread_create(&others[i].thread, NULL, come_late, &others[i]) == 0);
@@ -179,10 +220,12 @@ there_is_an_end_to_lanes_that_are_in_use(void **state)
 	(void)state;
 	open_world(&u.cx);
 	for (size_t i = 0; i < LIMIT_LANES; i++)
-		assert_status(lane_enter(&u.cx, arena_printf(u.cx.arena, "lane %zu", i)), OK);
-	assert_status(lane_enter(&u.cx, STR("one more")), E_BUSY);
+		assert_status(lane_enter(&u.cx, i % 2 ? STR("a") : STR("b"),
+				      arena_printf(u.cx.arena, "lane %zu", i)),
+			OK);
+	assert_status(lane_enter(&u.cx, STR("a"), STR("one more")), E_BUSY);
 	lane_leave(&u.cx, STR("lane 7"), true);
-	assert_status(lane_enter(&u.cx, STR("one more")), OK);
+	assert_status(lane_enter(&u.cx, STR("a"), STR("one more")), OK);
 	lanes_free(u.cx.lanes);
 }
 
@@ -212,9 +255,9 @@ the_place_of_the_worker_is_lent_and_comes_back(void **state)
 	open_world(&u.cx);
 	u.cx.place = &place;
 	lent = 0;
-	assert_status(lane_enter(&u.cx, STR("a")), OK);
+	assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
 	assert_int_equal(lent, 1);
-	assert_status(lane_enter(&u.cx, STR("b")), E_BUSY); /* none left to lend */
+	assert_status(lane_enter(&u.cx, STR("org"), STR("b")), E_BUSY); /* none left to lend */
 	lane_leave(&u.cx, STR("a"), true);
 	assert_int_equal(lent, 0);
 	lanes_free(u.cx.lanes);
@@ -226,7 +269,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_answer_is_not_asked_for_a_while),
 		cmocka_unit_test(an_answer_forgives_what_was_before),
-		cmocka_unit_test(who_is_idle_makes_room_for_others),
+		cmocka_unit_test(an_idle_lane_makes_room_for_others),
+		cmocka_unit_test(destinations_that_once_failed_do_not_use_up_the_lanes),
+		cmocka_unit_test(one_organization_leaves_places_for_others),
 		cmocka_unit_test(a_crowd_in_front_of_one_lane_is_refused),
 		cmocka_unit_test(who_waits_for_what_is_broken_hears_it_at_once),
 		cmocka_unit_test(there_is_an_end_to_lanes_that_are_in_use),

@@ -127,7 +127,7 @@ send_once(struct ctx *cx, const struct outside_call *call, struct outside_answer
 	*out = (struct outside_answer){ .end = OUTSIDE_LOST };
 	cx->deadline_us =
 		0; /* the request's no longer counts: the tool's own does, and send_by for the wait in the lane */
-	s = lane_enter(cx, lane);
+	s = lane_enter(cx, call->org_id, lane);
 	if (s != OK) {
 		not_sent(cx, ctx_message(cx, s), out);
 		return;
