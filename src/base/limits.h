@@ -23,6 +23,7 @@
 #define LIMIT_JSON_EXPONENT 15u /* digits of a number's exponent: so comparing numbers exactly stays simple */
 #define LIMIT_JSON_BYTES    (4u * MIB) /* larger than a body: documents of ours are read back too */
 
+#define LIMIT_JSON_HEARD	(8u * MIB) /* of an answer of another system: most of it is not kept (json/mend.h) */
 #define LIMIT_JSON_STORED_BYTES (32u * MIB) /* json_parse_stored: the ruleset of 20,000 flags has about 15 */
 #define LIMIT_JSON_STORED_NODES 1000000u    /* as a tree they fill a request's arena */
 
@@ -63,7 +64,8 @@
 	300000 /* for an answer that is waited for: a worker's place is lent as long */
 #define LIMIT_WEBHOOK_DEADLINE_MS 86400000 /* for an outcome that is told later: people may be part of it */
 #define LIMIT_WEBHOOK_PING_MS	  10000
-#define LIMIT_WEBHOOK_ANSWER	  (1u * MIB) /* it is kept as the result: as large as what we are asked */
+#define LIMIT_WEBHOOK_ANSWER	  LIMIT_JSON_HEARD
+#define LIMIT_WEBHOOK_KEPT	  (1u * MIB) /* of it as the result: as large as what we are asked */
 #define LIMIT_CALLBACK_KEPT_US                                                                               \
 	(INT64_C(30) * 86400 * 1000000)		/* used addresses: a replay hears that it is one */
 #define LIMIT_COURIER_US	INT64_C(500000) /* how often is looked for news to tell: a person does not notice */
@@ -267,11 +269,11 @@
 #define LIMIT_UPSTREAM_SESSION	  1024u		      /* a session's id */
 #define LIMIT_UPSTREAM_RESUMES	  100u		      /* how often one answer's stream is taken up again */
 #define LIMIT_UPSTREAM_ERA_US	  INT64_C(3600000000) /* then a server of the old era is asked again */
-#define LIMIT_UPSTREAM_ROUNDS	  10u	     /* questions and "come back later" of one call, as the SDK */
-#define LIMIT_UPSTREAM_ASKS	  64u	     /* questions of the server's that wait for an answer */
-#define LIMIT_UPSTREAM_LINE	  (8u * MIB) /* a message of a program: an answer with room */
-#define LIMIT_UPSTREAM_WORD	  500u	     /* bytes of its standard error that are one line of the log */
-#define LIMIT_UPSTREAM_WORDS	  100	     /* such lines in ten seconds; the others are counted */
+#define LIMIT_UPSTREAM_ROUNDS	  10u /* questions and "come back later" of one call, as the SDK */
+#define LIMIT_UPSTREAM_ASKS	  64u /* questions of the server's that wait for an answer */
+#define LIMIT_UPSTREAM_LINE	  LIMIT_JSON_HEARD /* a message of a program */
+#define LIMIT_UPSTREAM_WORD	  500u /* bytes of its standard error that are one line of the log */
+#define LIMIT_UPSTREAM_WORDS	  100  /* such lines in ten seconds; the others are counted */
 #define LIMIT_UPSTREAM_REST_US	  INT64_C(60000000) /* a program that fails and fails is started once a minute */
 #define LIMIT_UPSTREAM_FILES	  1024u		    /* open files of a program */
 #define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB)	    /* of a file that it writes */

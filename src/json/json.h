@@ -44,6 +44,9 @@ status json_parse(struct ctx *cx, str text, struct json **out_doc) MUST_USE;
 /* The same, but \u0000 may stand in a string: for documents that are only looked at, never kept. */
 status json_parse_any(struct ctx *cx, str text, struct json **out_doc) MUST_USE;
 
+/* The same as json_parse, but of members with one name the last counts: for mend.h. */
+status json_parse_last(struct ctx *cx, str text, struct json **out_doc) MUST_USE;
+
 /* The same as json_parse, for a document that we keep and that is made of many small ones: the maxima are
  * LIMIT_JSON_STORED_BYTES and LIMIT_JSON_STORED_NODES. */
 status json_parse_stored(struct ctx *cx, str text, struct json **out_doc) MUST_USE;

@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "json/swar.h"
 
+#include <stdlib.h>
+
 #define BLOCK 64u /* nodes taken from the arena at a time, at most: one call and one memset for many */
 #define FIRST 8u  /* ... and at first: most texts are short */
 #define FEW   16u /* members that are compared with each other one by one */
@@ -15,6 +17,7 @@ struct reader {
 	struct json *spare, *spare_end; /* nodes taken from the arena and not used yet */
 	uint32_t nodes, max_nodes;
 	bool allow_nul; /* json_parse_any */
+	bool last_wins; /* json_parse_last: a name may stand twice */
 };
 
 /* What stands at a place of the text, for a message. */
@@ -407,7 +410,7 @@ read_key(struct reader *r, const struct json *object, str *out_key, uint64_t *se
 		return expected(r, "a name in quotes");
 	TRY(read_string(r, out_key));
 	bit = trace(*out_key);
-	if ((*seen & bit) && object->count < FEW && has(object, *out_key))
+	if (!r->last_wins && (*seen & bit) && object->count < FEW && has(object, *out_key))
 		return refuse_twice(r, *out_key);
 	*seen |= bit;
 	skip_space(r);
@@ -415,6 +418,49 @@ read_key(struct reader *r, const struct json *object, str *out_key, uint64_t *se
 		return expected(r, "':' after a name");
 	r->at++;
 	skip_space(r);
+	return OK;
+}
+
+struct placed {
+	struct json *member;
+	uint32_t place;
+};
+
+static int
+by_key_and_place(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	int order = json_key_cmp(x->member->key, y->member->key);
+
+	return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Of members with one name only the last stays. */
+static status
+keep_last(struct reader *r, struct json *object)
+{
+	struct placed *sorted = ARENA_TRY_ARRAY(r->cx->arena, struct placed, object->count);
+	bool *dropped = ARENA_TRY_ARRAY(r->cx->arena, bool, object->count);
+	struct json **tail = &object->child;
+	uint32_t n = 0;
+
+	if (!sorted || !dropped)
+		return fail(r->cx, E_TOO_LARGE, "the document takes more memory than one request may use");
+	for (struct json *m = object->child; m; m = m->next, n++)
+		sorted[n] = (struct placed){ m, n };
+	qsort(sorted, n, sizeof(*sorted), by_key_and_place);
+	for (uint32_t i = 1; i < n; i++)
+		dropped[sorted[i - 1].place] = str_eq(sorted[i - 1].member->key, sorted[i].member->key);
+	n = 0;
+	for (struct json *m = object->child; m; m = m->next) {
+		if (dropped[n++]) {
+			object->count--;
+			continue;
+		}
+		*tail = m;
+		tail = &m->next;
+	}
+	*tail = NULL;
 	return OK;
 }
 
@@ -449,6 +495,8 @@ read_object(struct reader *r, struct json *object, unsigned depth)
 	if (peek(r) != '}')
 		return expected(r, "',' or '}'");
 	r->at++;
+	if (r->last_wins)
+		return object->count > 1 ? keep_last(r, object) : OK;
 	return object->count > FEW ? check_many(r, object) : OK;
 }
 
@@ -516,6 +564,14 @@ json_parse_any(struct ctx *cx, str text, struct json **out_doc)
 	struct reader r = { .cx = cx, .max_nodes = LIMIT_JSON_NODES, .allow_nul = true };
 
 	return parse(&r, LIMIT_JSON_BYTES, text, out_doc);
+}
+
+status
+json_parse_last(struct ctx *cx, str text, struct json **out_doc)
+{
+	struct reader r = { .cx = cx, .max_nodes = LIMIT_JSON_NODES, .last_wins = true };
+
+	return parse(&r, 3 * LIMIT_JSON_HEARD, text, out_doc);
 }
 
 status

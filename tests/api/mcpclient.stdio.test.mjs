@@ -42,6 +42,16 @@ test('EX-4 what a program refuses is refused; what it leaves unanswered is lost,
 	await until(() => /line="cancelled \d+"/.test(c.log()), 'the cancellation');
 });
 
+test('EX-2 EX-4 an answer that is not quite JSON is an answer, whatever its form', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	for (const [form, said] of [['surrogate', 'cut \ufffd'], ['repeated', 'ok'], ['deep', 'ok'], ['bytes', 'not \ufffd UTF-8']]) {
+		const answer = await c.call('odd', { form });
+		assert.deepEqual([form, answer.end, answer.result.content[0].text, answer.result.isError], [form, 'done', said, form === 'repeated' ? false : undefined]);
+	}
+	for (const form of ['many', 'large', 'largeError'])
+		assert.equal((await c.call('odd', { form })).end, 'done', form);
+});
+
 test('EX-4 a crash loses what is in flight, and the next call starts the program again', { skip }, async (t) => {
 	const c = client(t, fixture, { grant: 'off' });
 	assert.equal((await c.call('echo')).end, 'done');

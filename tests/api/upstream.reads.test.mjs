@@ -29,7 +29,7 @@ before(async () => {
 		tool('slow', { run: ({ path }) => new Promise((resolve) => waiting.push(() => resolve(text(`slow ${path}`)))) }),
 	] });
 	names = await mount('files', { kind: 'http', url: up.url, networks: ['127.0.0.0/8'] }, { read: {}, big: {}, patient: { personalData: true }, slow: {} });
-	Object.assign(names, await mount('program', { kind: 'stdio', program: { argv: [process.execPath, path.join(root, 'tests/api/lib/stdio-server.mjs')] } }, { echo: {}, crash: {} }));
+	Object.assign(names, await mount('program', { kind: 'stdio', program: { argv: [process.execPath, path.join(root, 'tests/api/lib/stdio-server.mjs')] } }, { echo: {}, crash: {}, odd: {} }));
 });
 after(async () => {
 	for (const release of waiting) release();
@@ -114,6 +114,15 @@ test('EX-3 a large answer arrives whole, and a kept connection that was closed m
 		up.hangUp();
 		assert.equal((await said(call(agent, 'read', { path: `again${i}` }))).content[0].text, `read again${i}`);
 	}
+});
+
+test('EX-2 EX-4 what a program answers reaches the agent whatever its form, and what is too large is said to be so', async () => {
+	const agent = await busy();
+	assert.equal((await said(call(agent, 'odd', { form: 'surrogate' }))).content[0].text, 'cut \ufffd');
+	assert.match((await said(call(agent, 'odd', { form: 'large' }))).content[0].text, /^It was done; its answer of 52\d{5} bytes is larger than is handed on\.$/);
+	const failed = await said(call(agent, 'odd', { form: 'largeError' }));
+	assert.equal(failed.isError, true);
+	assert.match(failed.content[0].text, /^It failed; its answer of/);
 });
 
 test('TL-2 ID-6 rights that are taken away are gone with the next read', async () => {

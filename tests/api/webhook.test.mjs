@@ -127,6 +127,29 @@ test('a ping is signed, is no command, and says what came back', async () => {
 	await refused(world.admin.post('/api/v1/connections/nothing/test'), 404, 'not_found');
 });
 
+test('EX-2 EX-4 a 2xx that is not quite JSON is an outcome; what came is kept byte for byte as evidence', async () => {
+	const { tool: name } = await tool();
+	for (const [body, result, what] of [
+		['{"said":"cut \\ud83d"}', { said: 'cut \ufffd' }, /half of a surrogate pair/],
+		['{"said":1,"said":2}', { said: 2 }, /its form/],
+		[`{"deep":${'['.repeat(70)}${']'.repeat(70)}}`, undefined, /nested too deeply/],
+		[Buffer.from('{"said":"\xff"}', 'latin1'), { said: '\ufffd' }, /not UTF-8/],
+	]) {
+		answers({ body });
+		const { status, attempt, result: kept } = await run(name);
+		assert.equal(status, 'applied', String(body));
+		if (result) assert.deepEqual(kept, result);
+		assert.match(attempt.why, what);
+		assert.deepEqual(Buffer.from(attempt.evidence[0].base64url, 'base64url'), Buffer.from(body));
+	}
+	answers({ body: JSON.stringify({ said: 'x'.repeat(5 << 20) }) });
+	const large = await run(name);
+	assert.equal(large.status, 'applied');
+	assert.match(large.result, /^Its answer of 52\d{5} bytes is larger than is kept\.$/);
+	answers({ body: '<html>starting</html>', type: 'text/html' });
+	assert.equal((await run(name)).status, 'unknown');
+});
+
 test('EX-5 systems that never answered and were deleted do not use up the places of those that do', async () => {
 	const places = 256; // LIMIT_LANES
 	for (let i = 0; i < places + 4; i++) {

@@ -44,8 +44,11 @@ struct outside_call {
 
 struct outside_answer {
 	enum outside_end end;
-	str result;	 /* as it came, JSON text; empty: none */
-	str why;	 /* where it is not done: a sentence for a person, no secrets */
+	str result; /* as it came, JSON text; empty: none */
+	const char *
+		mended; /* result is not quite as it came: what was replaced first (json/mend.h); NULL: it is */
+	str raw;	/* ... and the whole answer as it came */
+	str why;	/* where it is not done: a sentence for a person, no secrets */
 	int http_status; /* 0: none came */
 	int64_t sent;	 /* bytes of the request that may have left */
 };

@@ -245,12 +245,13 @@ take_line(void *arg, str line)
 {
 	struct mcp_child *ch = arg;
 	struct arena a;
+	struct mended mended;
 	struct json *doc;
 	struct ctx cx;
 
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	ctx_init(&cx, &a);
-	if (json_parse_any(&cx, line, &doc) == OK) {
+	if (json_parse_mended(&cx, line, &doc, &mended) == OK) {
 		switch (mcp_message_kind(doc)) {
 		case MCP_ANSWER:
 			hand_over(ch, doc, line);
@@ -718,7 +719,8 @@ read_answer(struct ctx *cx, str text, struct mcp_reply *out)
 
 	if (copy)
 		memcpy(copy, text.ptr, text.len);
-	if (copy && json_parse_any(cx, (str){ copy, text.len }, &doc) == OK)
+	out->raw = (str){ copy, text.len };
+	if (copy && json_parse_mended(cx, out->raw, &doc, &out->mended) == OK)
 		out->message = doc;
 	else
 		out->why = STR("the answer is too large");

@@ -397,6 +397,13 @@ take_result(struct ctx *cx, struct calling *call, const struct mcp_reply *r, str
 
 	if (!result)
 		return take_error(cx, r, out);
+	if (r->mended.top_only && result->type == JSON_STRING) { /* its text: whoever keeps it bounds it */
+		out->end = OUTSIDE_DONE;
+		out->result = result->text;
+		return OK;
+	}
+	out->mended = r->mended.what;
+	out->raw = r->raw;
 	if (str_eq(type, STR("input_required")))
 		return take_question(cx, call, result, out);
 	TRY(json_text(cx, result, &out->result));

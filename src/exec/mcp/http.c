@@ -121,16 +121,24 @@ add_fields(struct trip *t, struct fields *f, bool resumes)
 /* --- what comes --- */
 
 static void
-take_message(struct trip *t, const struct json *message)
+take_answer(struct trip *t, const struct json *message, const struct mended *mended, str raw)
+{
+	if (t->out->message || !mcp_message_answers(message, t->l->id))
+		return;
+	t->out->message = message;
+	t->out->mended = *mended;
+	t->out->raw = raw;
+	t->answered_us = clock_mono_us();
+}
+
+static void
+take_message(struct trip *t, const struct json *message, const struct mended *mended, str raw)
 {
 	struct asked *a;
 
 	switch (mcp_message_kind(message)) {
 	case MCP_ANSWER:
-		if (!t->out->message && mcp_message_answers(message, t->l->id)) {
-			t->out->message = message;
-			t->answered_us = clock_mono_us();
-		}
+		take_answer(t, message, mended, raw);
 		return;
 	case MCP_NOTICE:
 		mcp_message_notice(t->c, message);
@@ -153,26 +161,28 @@ static bool
 passes_by(struct trip *t, str text)
 {
 	struct ctx cx;
+	struct mended mended;
 	struct json *doc;
 	bool passes;
 
 	arena_reset(&t->scratch);
 	ctx_init(&cx, &t->scratch);
-	if (json_parse_any(&cx, text, &doc) != OK)
+	if (json_parse_mended(&cx, text, &doc, &mended) != OK)
 		return true;
 	passes = mcp_message_kind(doc) == MCP_NOTICE || mcp_message_kind(doc) == MCP_NO_MESSAGE;
 	if (passes)
-		take_message(t, doc);
+		take_message(t, doc, &mended, text);
 	return passes;
 }
 
 static void
 keep_text(struct trip *t, str text)
 {
+	struct mended mended;
 	struct json *doc;
 
-	if (json_parse_any(t->cx, text, &doc) == OK)
-		take_message(t, doc);
+	if (json_parse_mended(t->cx, text, &doc, &mended) == OK)
+		take_message(t, doc, &mended, text);
 }
 
 static void

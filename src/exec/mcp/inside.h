@@ -17,7 +17,7 @@
 #include "exec/mcp/client.h"
 #include "exec/mcp/params.h"
 #include "http/client/many.h"
-#include "json/json.h"
+#include "json/mend.h"
 
 #include <stdatomic.h>
 
@@ -76,6 +76,8 @@ struct mcp_reply {
 	int64_t sent;			/* bytes that may have left */
 	int status;			/* HTTP; 0: none came */
 	const struct json *message;	/* the answer: it has a result or an error; NULL: none came */
+	struct mended mended;		/* whether it is as it came */
+	str raw;			/* as it came, where it is not */
 	str why;			/* where there is none */
 	str session;			/* Mcp-Session-Id */
 	str challenges[MCP_CHALLENGES]; /* WWW-Authenticate */

@@ -16,6 +16,7 @@
 #include "exec/upstream/look.h"
 #include "http/client/guard.h"
 #include "json/bind.h"
+#include "json/mend.h"
 #include "json/out.h"
 
 #include <stdatomic.h>
@@ -341,30 +342,39 @@ load(struct ctx *cx, void *arg)
 	return upstream_get(cx, l->org_id, l->id, &l->of);
 }
 
-/* A change that says it failed has answered: nobody need wonder. What it says is the reason, for people. What a read
+/* In the place of a result that is too large to hand on. */
+static str
+notice_of(struct ctx *cx, size_t bytes, bool failed)
+{
+	return arena_printf(cx->arena,
+		"{\"content\":[{\"type\":\"text\",\"text\":\"%s; its answer of %zu bytes is larger than is "
+		"handed on.\"}],\"isError\":%s}",
+		failed ? "It failed" : "It was done", bytes, failed ? "true" : "false");
+}
+
+/* A change that says it failed has answered: its outcome is known. What it says is the reason, for people. What a read
  * says is its result, whatever it is. */
 static void
 weigh(struct ctx *cx, str source, bool reads, struct outside_answer *out)
 {
 	const struct json *content, *text;
+	struct mended mended;
 	struct json *result;
+	bool failed;
 
 	if (out->end != OUTSIDE_DONE)
 		return;
-	if (out->result.len > LIMIT_UPSTREAM_RESULT) {
-		out->result = arena_printf(cx->arena,
-			"{\"content\":[{\"type\":\"text\",\"text\":\"It was done; its answer of %zu bytes is "
-			"larger than "
-			"is handed on.\"}]}",
-			out->result.len);
-		return;
-	}
-	if (reads)
-		return;
-	if (json_parse(cx, out->result, &result) != OK || !truth_of(result, "isError")) {
+	if (json_parse_mended(cx, out->result, &result, &mended) != OK) {
 		ctx_clear(cx);
-		return;
+		result = json_new_null(cx->arena);
 	}
+	failed = truth_of(result, "isError");
+	if (out->result.len > LIMIT_UPSTREAM_RESULT || mended.top_only) {
+		out->result = notice_of(cx, out->result.len, failed);
+		out->raw = (str){ 0 };
+	}
+	if (reads || !failed)
+		return;
 	content = json_at(json_get(result, STR("content")), 0);
 	text = content ? json_get(content, STR("text")) : NULL;
 	out->end = OUTSIDE_REFUSED;

@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "exec/webhook/command.h"
 #include "exec/webhook/hook.h"
+#include "json/mend.h"
 
 #include "exec/webhook/callback.sql.h" /* SQL_CALLBACK_*, generated from callback.sql */
 
@@ -84,9 +85,10 @@ static status
 read_outcome(struct ctx *cx, const struct taking *t, struct outside_answer *out)
 {
 	struct command_reply reply;
+	struct mended mended;
 	struct json *doc;
 
-	TRY(json_parse(cx, t->body, &doc));
+	TRY(json_parse_mended(cx, t->body, &doc, &mended));
 	if (!command_reply_read(doc, &reply))
 		return fail(cx, E_INVALID,
 			"a callback is {\"commandId\", \"status\": \"done\" or \"refused\", \"result\", "
@@ -97,6 +99,10 @@ read_outcome(struct ctx *cx, const struct taking *t, struct outside_answer *out)
 										 : OUTSIDE_REFUSED };
 	if (out->end == OUTSIDE_REFUSED)
 		out->why = reply.message.len ? reply.message : STR("it says that it did not do it");
+	if (mended.what) {
+		out->mended = mended.what;
+		out->raw = t->body;
+	}
 	return reply.result ? json_text(cx, reply.result, &out->result) : OK;
 }
 

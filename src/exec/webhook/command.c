@@ -7,6 +7,8 @@
 #include "db/db.h"
 #include "exec/webhook/callback.h"
 #include "exec/webhook/post.h"
+#include "json/mend.h"
+#include "json/out.h"
 
 struct sending {
 	const struct outside_call *call;
@@ -128,23 +130,44 @@ lost(const char *why)
 	return (struct outside_answer){ .end = OUTSIDE_LOST, .why = str_of(why) };
 }
 
+/* The body is the result, as it came where it can be. */
+static void
+keep_body(struct ctx *cx, str body, const struct json *doc, const struct mended *mended,
+	struct outside_answer *out)
+{
+	out->result = body;
+	if (mended->top_only || body.len > LIMIT_WEBHOOK_KEPT) {
+		out->result = arena_printf(
+			cx->arena, "\"Its answer of %zu bytes is larger than is kept.\"", body.len);
+		return;
+	}
+	if (!mended->what)
+		return;
+	out->mended = mended->what;
+	out->raw = body;
+	if (json_text(cx, doc, &out->result) != OK)
+		ctx_clear(cx); /* it is kept as the text that it is */
+}
+
 /* A 2xx of a connection whose answer is the outcome. */
 static struct outside_answer
 read_outcome(struct ctx *cx, const struct sending *s, const struct http_client_answer *a)
 {
-	struct outside_answer done = { .end = OUTSIDE_DONE, .result = a->body };
+	struct outside_answer done = { .end = OUTSIDE_DONE };
 	struct command_reply reply;
+	struct mended mended;
 	struct json *doc;
 
 	if (a->status == 202)
 		return lost("it has accepted the command, but does not tell the outcome here");
 	if (a->status == 204 && !str_eq(s->connection.answer, STR("command")))
 		return (struct outside_answer){ .end = OUTSIDE_DONE };
-	if (json_parse(cx, a->body, &doc) != OK) {
+	if (json_parse_mended(cx, a->body, &doc, &mended) != OK) {
 		ctx_clear(cx);
 		return lost("its answer is not JSON, so it is none: it may be starting, or a page stands in "
 			    "its place");
 	}
+	keep_body(cx, a->body, doc, &mended, &done);
 	if (!str_eq(s->connection.answer, STR("command")))
 		return done;
 	if (!command_reply_read(doc, &reply) || !str_eq(reply.command_id, s->call->command_id))
@@ -160,9 +183,10 @@ read_outcome(struct ctx *cx, const struct sending *s, const struct http_client_a
 static struct outside_answer
 read_receipt(struct ctx *cx, const struct http_client_answer *a)
 {
+	struct mended mended;
 	struct json *doc;
 
-	if (a->body.len && json_parse(cx, a->body, &doc) != OK) {
+	if (a->body.len && json_parse_mended(cx, a->body, &doc, &mended) != OK) {
 		ctx_clear(cx);
 		return lost("its answer is not JSON, so it is none: it may be starting, or a page stands in "
 			    "its place");

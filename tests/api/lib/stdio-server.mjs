@@ -70,6 +70,19 @@ const tools = {
 	},
 	error: () => { throw new Error('no'); },
 };
+// Answers that are not quite JSON as Countersign accepts it, by form.
+const content = (inside) => `"content":[{"type":"text","text":${inside}}]`;
+const forms = {
+	surrogate: () => content('"cut \\ud83d"'),
+	repeated: () => `"isError":true,${content('"ok"')},"isError":false`,
+	deep: () => `${content('"ok"')},"structuredContent":{"a":${'['.repeat(70)}${']'.repeat(70)}}`,
+	bytes: () => content('"not \xff UTF-8"'),
+	many: () => `${content('"ok"')},"structuredContent":{"all":[${'0,'.repeat(100_000)}0]}`,
+	large: () => content(`"${'x'.repeat(5 << 20)}"`),
+	largeError: () => `${content(`"${'x'.repeat(5 << 20)}"`)},"isError":true`,
+};
+const odd = (id, { form }) => process.stdout.write(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{${forms[form]()}}}\n`, 'latin1'));
+tools.odd = () => {}; // by `odd` above: its answers cannot be written with JSON.stringify
 const waiting = new Map();
 
 const lines = readline.createInterface({ input: process.stdin });
@@ -85,6 +98,8 @@ lines.on('line', async (line) => {
 		say({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {} } });
 	else if (message.method === 'tools/list')
 		say({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })) } });
+	else if (message.method === 'tools/call' && message.params.name === 'odd')
+		odd(message.id, message.params.arguments);
 	else if (message.method === 'tools/call')
 		try {
 			say({ jsonrpc: '2.0', id: message.id, result: await tools[message.params.name](message.params.arguments) });

@@ -2,10 +2,12 @@
 #include "core/proposal/run/attempt.h"
 
 #include "base/fault.h"
+#include "base/hash/sha256.h"
 #include "base/limits.h"
 #include "core/audit/audit.h"
 #include "core/id.h"
 #include "core/ident/secret.h"
+#include "core/oidc/jwt.h"
 #include "core/proposal/row.h"
 #include "core/proposal/tally.h"
 #include "db/db.h"
@@ -231,6 +233,46 @@ keep_why(struct ctx *cx, str why)
 	return arena_str(cx->arena, clip(why, LIMIT_ERROR_MESSAGE));
 }
 
+/* Begins one more piece at the end of the list of evidence. */
+static void
+begin_evidence(struct attempt *a, const char *from, int64_t now_us, struct buf *b, struct json_out *o)
+{
+	json_out_init(o, b);
+	if (a->evidence.len)
+		buf_add(b, (str){ a->evidence.ptr, a->evidence.len - 1 });
+	buf_add(b, a->evidence.len ? STR(",") : STR("["));
+	json_out_object(o, NULL);
+	json_out_time(o, "at", now_us);
+	json_out_str(o, "from", str_of(from));
+}
+
+/* An answer that was not quite JSON, byte for byte where there is room; its hash in any case. */
+static status
+keep_raw(struct ctx *cx, struct attempt *a, const struct outside_answer *said)
+{
+	struct json_out o;
+	struct buf b;
+	int64_t now_us;
+
+	if (!said->raw.len)
+		return OK;
+	if (!a->why.len)
+		a->why = arena_printf(cx->arena,
+			"its answer was not quite JSON: %s was replaced; the evidence has it as it came",
+			said->mended);
+	TRY(tx_now_us(cx, &now_us));
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	begin_evidence(a, "answer", now_us, &b, &o);
+	json_out_str(&o, "outcome", a->outcome);
+	json_out_str(&o, "sha256", sha256_hex(cx->arena, said->raw));
+	json_out_int(&o, "bytes", (int64_t)said->raw.len);
+	if (said->raw.len <= LIMIT_EVIDENCE / 2)
+		json_out_str(&o, "base64url", base64url(cx->arena, said->raw));
+	json_out_end(&o);
+	buf_add(&b, STR("]"));
+	return buf_finish(&b, &a->evidence);
+}
+
 /* One more piece of evidence, at the end of the list. Its outcome is always the proposal's: what it says of that, where
  * somebody was asked (told; what became of the question itself is another member), or else what the answer is. */
 static status
@@ -247,13 +289,7 @@ add_evidence(struct ctx *cx, struct attempt *a, const char *from, const struct o
 	if (a->evidence.len + result.len > LIMIT_EVIDENCE)
 		return OK; /* there is enough to look at */
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
-	json_out_init(&o, &b);
-	if (a->evidence.len)
-		buf_add(&b, (str){ a->evidence.ptr, a->evidence.len - 1 });
-	buf_add(&b, a->evidence.len ? STR(",") : STR("["));
-	json_out_object(&o, NULL);
-	json_out_time(&o, "at", now_us);
-	json_out_str(&o, "from", str_of(from));
+	begin_evidence(a, from, now_us, &b, &o);
 	json_out_str(&o, "outcome", str_of(told ? told : outcomes[said->end]));
 	if (told)
 		json_out_str(&o, "question", str_of(outcomes[said->end]));
@@ -313,6 +349,7 @@ end(struct ctx *cx, struct proposal *p, struct attempt *a, const struct outside_
 		a->http_status = said->http_status;
 	a->why = keep_why(cx, said->why);
 	TRY(keep_result(cx, said->result, &a->result));
+	TRY(keep_raw(cx, a, said));
 	if (said->end == OUTSIDE_WAITING)
 		return store(cx, p->org_id, a);
 	TRY(tx_now_us(cx, &a->ended_at));
