@@ -12,6 +12,7 @@
  */
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/limits.h"
 #include "exec/mcp/client.h"
 #include "exec/sandbox/hold.h"
@@ -630,6 +631,7 @@ main(int argc, char **argv)
 
 	if (hold_wanted(argv))
 		return hold_run(argv);
+	CHECK(!getenv("COUNTERSIGN_TEST_PLANT") || fault_plant(getenv("COUNTERSIGN_TEST_PLANT")));
 	(void)signal(SIGPIPE, SIG_IGN);
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	ctx_init(&cx, &a);
