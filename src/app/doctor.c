@@ -217,8 +217,8 @@ check_sandbox(struct ctx *cx)
 			"programs cannot be started in a sandbox: %.*s; with stdio-upstreams sandboxed none "
 			"is started",
 			STR_ARG(why));
-	return say(cx, FINE,
-		"bubblewrap works, with a filter of system calls and without new user namespaces");
+	return say(
+		cx, FINE, "bubblewrap works, with a filter of system calls and without new user namespaces");
 }
 
 static struct finding
@@ -241,7 +241,9 @@ check_group(struct ctx *cx)
 	return say(cx, WARN,
 		"we may not make control groups of %s: a program has at most %u processes, with %u MiB of "
 		"data each; delegate a control group to the server to limit them together",
-		g.processes ? "memory" : g.memory ? "processes" : "memory and processes",
+		g.processes ? "memory"
+		: g.memory  ? "processes"
+			    : "memory and processes",
 		LIMIT_SANDBOX_PROCESSES, (unsigned)(LIMIT_UPSTREAM_MEMORY / MIB));
 }
 

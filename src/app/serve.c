@@ -12,9 +12,9 @@
  * One thread takes all signals, so nothing of ours runs inside a signal handler.
  */
 #include "app/app.h"
-#include "app/confines.h"
 
 #include "app/wrap/address.h"
+#include "app/wrap/confines.h"
 #include "app/page.h"
 #include "app/store.h"
 #include "base/check.h"

@@ -414,8 +414,10 @@ const struct setting settings[] = {
 		.accepts = "off, sandboxed or unconfined",
 		.where = IN_SERVE | IN_DOCTOR },
 	{ .flag = { "stdio-paths", "PATHS", "",
-		  "What such programs may be shown of this machine in their sandbox, besides the system's own "
-		  "directories: absolute paths separated by commas, each with what is below it, to be read, or "
+		  "What such programs may be shown of this machine in their sandbox, besides the system's "
+		  "own "
+		  "directories: absolute paths separated by commas, each with what is below it, to be read, "
+		  "or "
 		  "with :rw behind it to be written. An admin chooses among these for each program. "
 		  "Countersign's "
 		  "own data, keys, configuration and program are never shown." },

@@ -23,7 +23,7 @@ async function start(options = {}) {
 	await fs.mkdir(path.join(given, 'out'), { mode: 0o777 });
 	await fs.chmod(given, 0o755);
 	await fs.chmod(path.join(given, 'out'), 0o777);
-	const listed = [given, `${given}/out:rw`, lib, node, path.dirname(keys), `${path.dirname(path.dirname(keys))}:rw`];
+	const listed = [given, `${given}/out:rw`, lib, node, `${path.dirname(keys)}:rw`, ...(database.dir ? [path.dirname(database.dir)] : [])];
 	const w = await World.start({ ...options, database, args: ['--stdio-upstreams', 'sandboxed', '--stdio-paths', listed.join(',')] });
 	return { w, boss: await w.person(['admin']), given, keys };
 }

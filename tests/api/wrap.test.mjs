@@ -346,9 +346,10 @@ test('ID-5 its tokens are renewed before they end, the old ones end, and a file 
 });
 
 test('CLI-1 with a token it uses the server of the settings: an admin adds the program by the line that it prints', async (t) => {
-	const server = await startSetUp({ args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed'] });
-	t.after(() => server.stop());
 	const folder = await temporaryDirectory(t);
+	const listed = [`${folder}:rw`, path.resolve(fixture[1], '../../..'), path.resolve(process.execPath, '../..')];
+	const server = await startSetUp({ args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed', '--stdio-paths', listed.join(',')] });
+	t.after(() => server.stop());
 	const as = (token) => ({ COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token });
 	const agent = as(server.first.agentToken), admin = as(server.first.adminToken);
 	const line = [...fixture, folder], words = ['wrap', '--name', 'files', '--', ...line];

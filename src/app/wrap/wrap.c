@@ -11,7 +11,7 @@
 #include "app/app.h"
 #include "app/bridge/bridge.h"
 #include "app/client/client.h"
-#include "app/confines.h"
+#include "app/wrap/confines.h"
 #include "app/wrap/line.h"
 #include "app/wrap/place.h"
 #include "base/hash/sha256.h"

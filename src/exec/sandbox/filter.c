@@ -29,7 +29,8 @@ static const char *const refused[] = {
 
 /* Callers do without these when they are told that they do not exist. clone3 has its flags behind a pointer, where a
  * filter cannot look: libraries use clone then. */
-static const char *const missing[] = { "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", NULL };
+static const char *const missing[] = { "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register",
+	NULL };
 
 static bool
 refuse_all(scmp_filter_ctx f, const char *const *names, int error)

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/sandbox/group.h"
 
+#include "base/str.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define ROOT  "/sys/fs/cgroup"
-#define TRIES 100 /* of 10 ms: the kernel needs a moment after the last process */
+#define NAME  "countersign-" /* and the holder's process id */
+#define TRIES 100	     /* of 10 ms: the kernel needs a moment after the last process */
 
 /* Of a file of the group's. */
 static bool
@@ -40,6 +45,28 @@ put_number(const char *folder, const char *file, uint64_t value)
 	return put(folder, file, text);
 }
 
+/* What holders left that were killed themselves: empty groups. A group that is in use cannot be removed. */
+static void
+sweep(const char *folder)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	DIR *all = opendir(folder);
+	struct dirent *one;
+
+	while (all && (one = readdir(all))) {
+		int64_t pid;
+
+		if (!str_starts(str_of(one->d_name), STR(NAME)) ||
+			!str_to_int(str_skip(str_of(one->d_name), strlen(NAME)), &pid) ||
+			kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, one->d_name);
+		(void)rmdir(path);
+	}
+	if (all)
+		(void)closedir(all);
+}
+
 /* folder/countersign-PID; in a container the path that the kernel names may not be there, then at the root. */
 static char *
 make(struct group *g, const char *root, const char *path)
@@ -53,7 +80,8 @@ make(struct group *g, const char *root, const char *path)
 
 		if (n < 0 || n > PATH_MAX - 32 || stat(made, &st) != 0)
 			continue;
-		(void)snprintf(made + n, 32, "/countersign-%d", (int)getpid());
+		sweep(made);
+		(void)snprintf(made + n, 32, "/" NAME "%d", (int)getpid());
 		if (mkdir(made, 0755) == 0 || errno == EEXIST)
 			return made;
 	}
@@ -86,8 +114,8 @@ make_unified(struct group *g, char *path, uint64_t memory, uint64_t processes)
 		return;
 	(void)put(made, "memory.swap.max", "0");
 	(void)put(made, "memory.oom.group", "1");
-	keep_or_remove(g, made, put_number(made, "memory.max", memory),
-		put_number(made, "pids.max", processes));
+	keep_or_remove(
+		g, made, put_number(made, "memory.max", memory), put_number(made, "pids.max", processes));
 }
 
 static void

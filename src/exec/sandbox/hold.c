@@ -23,6 +23,7 @@
 #define WORDS_MAX 1024
 #define INFO_MAX  1024
 #define AGAIN_MS  10
+#define CHILD_PID "\"child-pid\":"
 
 struct holder {
 	int life, failed, children; /* the last: SIGCHLD as a descriptor */
@@ -115,6 +116,7 @@ first_inside(const struct holder *h, int fd)
 	struct pollfd p[2] = { { fd, POLLIN, 0 }, { h->life, POLLIN, 0 } };
 	char text[INFO_MAX + 1], *at;
 	size_t len = 0;
+	int64_t pid;
 	ssize_t n = 1;
 
 	while (n > 0 && len < INFO_MAX) {
@@ -126,8 +128,12 @@ first_inside(const struct holder *h, int fd)
 		len += n > 0 ? (size_t)n : 0;
 	}
 	text[len] = '\0';
-	at = strstr(text, "\"child-pid\":");
-	return at ? (pid_t)strtol(at + strlen("\"child-pid\":"), NULL, 10) : 0;
+	at = strstr(text, CHILD_PID);
+	if (!at)
+		return 0;
+	at += strlen(CHILD_PID);
+	at += strspn(at, " ");
+	return str_to_int((str){ at, strspn(at, "0123456789") }, &pid) ? (pid_t)pid : 0;
 }
 
 /*
@@ -233,6 +239,17 @@ set_up(struct holder *h)
 		group_make(&h->group, LIMIT_SANDBOX_MEMORY, LIMIT_SANDBOX_PROCESSES);
 }
 
+/* The program's end of its pipes is the program's alone: that it closes its output is seen. */
+static void
+let_go(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		give_up("the pipes of the program cannot be let go");
+	(void)close(null);
+}
+
 static void
 start(struct holder *h)
 {
@@ -248,13 +265,14 @@ start(struct holder *h)
 	if (h->pid < 0)
 		give_up("no process can be made");
 	(void)close(h->failed);
+	let_go();
 	if (!h->confined)
 		return;
 	(void)close(t.info[1]);
 	(void)close(t.go[0]);
 	if (!limit_inside(h, &t)) {
-		(void)fprintf(stderr, "sandbox: the number of processes cannot be limited: %s\n",
-			strerror(errno));
+		(void)fprintf(
+			stderr, "sandbox: the number of processes cannot be limited: %s\n", strerror(errno));
 		end_all(h);
 	}
 	(void)close(t.info[0]);

@@ -45,7 +45,8 @@ run(struct ctx *cx, int filter, int folder, str *out_why)
 	int words[2], how = 0;
 	pid_t pid;
 
-	if (pipe2(words, O_CLOEXEC) != 0 || fcntl(filter, F_SETFD, 0) != 0 || fcntl(folder, F_SETFD, 0) != 0) {
+	if (pipe2(words, O_CLOEXEC) != 0 || fcntl(filter, F_SETFD, 0) != 0 ||
+		fcntl(folder, F_SETFD, 0) != 0) {
 		*out_why = STR("no pipe can be made");
 		return false;
 	}

@@ -165,11 +165,14 @@ is_of_kernel(str path)
 }
 
 static bool
-is_there_anyway(struct arena *a, str real)
+is_of_system(str path, struct arena *links)
 {
-	for (size_t i = 0; walls_system[i]; i++)
-		if (walls_within(real, walls_real(a, str_of(walls_system[i]))))
+	for (size_t i = 0; walls_system[i]; i++) {
+		str one = str_of(walls_system[i]);
+
+		if (walls_within(path, links ? walls_real(links, one) : one))
 			return true;
+	}
 	return false;
 }
 
@@ -200,9 +203,10 @@ decide(struct ctx *cx, const struct walls *w, str path, str real, bool writable,
 			"Forbidden: %.*s and Countersign's own data, keys, configuration or program are in "
 			"one another; no program is shown that, whatever is listed",
 			STR_ARG(path));
-	*out_anyway = !writable && is_there_anyway(cx->arena, real);
-	if (*out_anyway)
+	if (!writable && is_of_system(real, cx->arena)) {
+		*out_anyway = is_of_system(path, NULL); /* by another name it is not there yet */
 		return OK;
+	}
 	g = w ? grade(w, real) : NOT_LISTED;
 	if (g == NOT_LISTED)
 		return unlisted(cx, path);
@@ -226,8 +230,8 @@ walls_open(struct ctx *cx, const struct walls *w, str path, bool writable, int *
 	fd = open(arena_cstr(cx->arena, path), O_PATH | O_CLOEXEC);
 	if (fd < 0 || !real_of(cx->arena, fd, &real)) {
 		if (w && grade(w, path) != NOT_LISTED)
-			return fail(cx, E_INVALID,
-				"there is no %.*s, so it cannot be shown to a program", STR_ARG(path));
+			return fail(cx, E_INVALID, "there is no %.*s, so it cannot be shown to a program",
+				STR_ARG(path));
 		return unlisted(cx, path);
 	}
 	TRY(decide(cx, w, path, real, writable, &anyway));

@@ -23,7 +23,7 @@ struct walls {
 	const struct walls_path *listed; /* without links (walls_real) */
 	size_t listed_count;
 	const char *list_file; /* more of them: lines of "ro PATH" or "rw PATH"; NULL, or not there: none */
-	str data;	       /* masked in every sandbox; empty: there is none */
+	str data;	       /* one of the secrets; empty: there is none */
 	str homes;	       /* of package runners, in data: what is below it may be listed all the same */
 	str program;	       /* ours, one of the secrets; what of the system shows it may */
 	const str *secrets;    /* absolute: data, keys, configuration, checkpoints, sockets, our program */
@@ -40,8 +40,7 @@ bool walls_read_list(str text, struct walls_path *out, size_t most, size_t *out_
  * E_FORBIDDEN  it is not listed, not to be written, or would show what is ours
  * E_INVALID    it is listed, but not there
  */
-status
-walls_open(struct ctx *cx, const struct walls *w, str path, bool writable, int *out_fd) MUST_USE;
+status walls_open(struct ctx *cx, const struct walls *w, str path, bool writable, int *out_fd) MUST_USE;
 
 /* The same, only to know. */
 status walls_check(struct ctx *cx, const struct walls *w, str path, bool writable) MUST_USE;

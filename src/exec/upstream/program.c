@@ -71,8 +71,7 @@ program_check(struct ctx *cx, const struct walls *walls, const struct json *p)
 	JSON_EACH (path, json_get(p, STR("paths"))) {
 		const struct json *writable = json_get(path, STR("writable"));
 
-		TRY(walls_check(
-			cx, walls, json_get(path, STR("path"))->text, writable && writable->truth));
+		TRY(walls_check(cx, walls, json_get(path, STR("path"))->text, writable && writable->truth));
 	}
 	return OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/confines.h"
+#include "app/wrap/confines.h"
 
 #include "app/app.h"
 #include "app/store.h"
@@ -63,8 +63,8 @@ keep_back_ours(struct ctx *cx, struct walls *w, struct secrets *s)
 	keep_back(cx, s, c->config);
 	keep_back(cx, s, c->tls_key);
 	if (c->database.len)
-		n = db_socket_folders(cx->arena, arena_cstr(cx->arena, c->database), sockets,
-			LIMIT_SANDBOX_SECRETS / 2);
+		n = db_socket_folders(
+			cx->arena, arena_cstr(cx->arena, c->database), sockets, LIMIT_SANDBOX_SECRETS / 2);
 	for (size_t i = 0; i < n; i++)
 		keep_back(cx, s, sockets[i]);
 }
@@ -77,8 +77,7 @@ confines_read(struct ctx *cx, struct walls *out)
 	struct walls w = { .data = absolute(cx, cx->app->config.data), .program = own_program(cx) };
 
 	/* the setting has been checked when it was read */
-	(void)walls_read_list(
-		cx->app->config.stdio_paths, listed, LIMIT_SANDBOX_PATHS, &w.listed_count);
+	(void)walls_read_list(cx->app->config.stdio_paths, listed, LIMIT_SANDBOX_PATHS, &w.listed_count);
 	for (size_t i = 0; i < w.listed_count; i++)
 		listed[i].path = walls_real(cx->arena, listed[i].path);
 	w.listed = listed;
@@ -110,8 +109,8 @@ status
 confines_list(struct ctx *cx, str dir, str path, bool writable)
 {
 	const char *file = arena_printf(cx->arena, "%.*s/" CONFINES_FILE, STR_ARG(dir)).ptr;
-	str line = arena_printf(cx->arena, "%s %.*s\n", writable ? "rw" : "ro",
-		STR_ARG(walls_real(cx->arena, path)));
+	str line = arena_printf(
+		cx->arena, "%s %.*s\n", writable ? "rw" : "ro", STR_ARG(walls_real(cx->arena, path)));
 	int fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r+");
 	bool done = false;

@@ -2,8 +2,8 @@
 /*
  * confines: what programs that the server starts may see of this machine, by its settings (exec/sandbox/walls.h).
  */
-#ifndef APP_CONFINES_H
-#define APP_CONFINES_H
+#ifndef APP_WRAP_CONFINES_H
+#define APP_WRAP_CONFINES_H
 
 #include "exec/sandbox/walls.h"
 
