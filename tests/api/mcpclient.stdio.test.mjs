@@ -138,6 +138,15 @@ test('EX-3 a program dies with us, even when nobody could tell it', { skip }, as
 	await until(async () => !(await alive(parent)), 'the end of the program');
 });
 
+test('EX-3 what a program has started, in a session of its own, ends with us, even when nobody could tell it', { skip }, async (t) => {
+	const c = client(t, fixture, { grant: 'off' });
+	const { pid } = value(await c.call('daemon'));
+	assert.ok(await alive(pid));
+	c.child.kill('SIGKILL');
+	await c.ended;
+	await until(async () => !(await alive(pid)), 'the end of what it has started');
+});
+
 test('EX-3 in the sandbox a program is nobody, sees nobody, and has the system read-only', { skip: walls }, async (t) => {
 	const secret = path.join(await temporaryDirectory(t), 'secret');
 	await fs.writeFile(secret, 'secret');

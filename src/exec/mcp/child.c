@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -300,6 +301,7 @@ take_word(void *arg, str line)
 struct ends {
 	int in[2], out[2], words[2], failed[2];
 	int life[2]; /* it ends when the program shall */
+	int environment;
 };
 
 static void
@@ -319,7 +321,7 @@ struct holding {
 
 /* After fork, before exec: only what may be called between them (signal-safety(7)). */
 __attribute__((noreturn)) static void
-become(const struct ends *e, const struct holding *h, const char **environment, pid_t parent)
+become(const struct ends *e, const struct holding *h, pid_t parent)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -339,11 +341,26 @@ become(const struct ends *e, const struct holding *h, const char **environment, 
 		for (size_t i = 0; i < h->fd_count; i++)
 			(void)fcntl(h->fds[i], F_SETFD, 0);
 		/* by its number: before a call by name a build that counts coverage would allocate, and there is a limit */
-		(void)syscall(SYS_execve, "/proc/self/exe", h->argv, environment);
+		(void)syscall(SYS_execve, "/proc/self/exe", h->argv, (const char *[]){ NULL });
 	}
 	error = errno;
 	(void)!write(e->failed[1], &error, sizeof(error));
 	_exit(127);
+}
+
+/* A file in memory: the program's variables are somebody else's, and the holder, outside the sandbox, has none. */
+static int
+write_environment(const char **environment)
+{
+	int fd = memfd_create("environment", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	for (size_t i = 0; environment[i]; i++) {
+		size_t len = strlen(environment[i]) + 1;
+
+		CHECK(write(fd, environment[i], len) == (ssize_t)len);
+	}
+	return fd;
 }
 
 static struct holding
@@ -351,21 +368,23 @@ plan_holding(struct arena *a, const struct ends *e, const struct sandbox_plan *p
 {
 	size_t words = 0, n = 0;
 	const char **argv;
-	int *fds = arena_alloc(a, (plan->fd_count + 2) * sizeof(*fds));
+	int *fds = arena_alloc(a, (plan->fd_count + 3) * sizeof(*fds));
 
 	while (plan->argv[words])
 		words++;
-	argv = arena_alloc(a, (words + 6) * sizeof(*argv));
+	argv = arena_alloc(a, (words + 7) * sizeof(*argv));
 	argv[n++] = HOLD_NAME;
 	argv[n++] = arena_printf(a, "%d", e->life[0]).ptr;
 	argv[n++] = arena_printf(a, "%d", e->failed[1]).ptr;
+	argv[n++] = arena_printf(a, "%d", e->environment).ptr;
 	argv[n++] = plan->directory ? "free" : "confined";
 	argv[n++] = plan->directory ? plan->directory : "";
 	memcpy(argv + n, plan->argv, (words + 1) * sizeof(*argv));
 	memcpy(fds, plan->fds, plan->fd_count * sizeof(*fds));
 	fds[plan->fd_count] = e->life[0];
 	fds[plan->fd_count + 1] = e->failed[1];
-	return (struct holding){ .argv = argv, .fds = fds, .fd_count = plan->fd_count + 2 };
+	fds[plan->fd_count + 2] = e->environment;
+	return (struct holding){ .argv = argv, .fds = fds, .fd_count = plan->fd_count + 3 };
 }
 
 /* The start is over: well, or with a sentence. */
@@ -529,12 +548,13 @@ keep(void *arg)
 
 	open_ends(&e);
 	CHECK(fcntl(e.in[1], F_SETFL, O_NONBLOCK) == 0);
+	e.environment = write_environment(ch->plan.environment);
 	holding = plan_holding(&ch->arena, &e, &ch->plan);
 	pid = fork();
 	if (pid == 0)
-		become(&e, &holding, ch->plan.environment, parent);
+		become(&e, &holding, parent);
 	sandbox_plan_done(&ch->plan);
-	close_all((int[]){ e.in[0], e.out[1], e.words[1], e.failed[1], e.life[0] }, 5);
+	close_all((int[]){ e.in[0], e.out[1], e.words[1], e.failed[1], e.life[0], e.environment }, 6);
 	error = pid < 0 ? errno : start_error(&e);
 	if (error) {
 		(void)close(e.in[1]);

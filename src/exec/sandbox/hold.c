@@ -16,10 +16,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OWN_WORDS 5 /* before the program's */
+#define OWN_WORDS 6 /* before the program's */
 #define WORDS_MAX 1024
 #define INFO_MAX  1024
 #define AGAIN_MS  10
@@ -29,6 +30,7 @@ struct holder {
 	int life, failed, children; /* the last: SIGCHLD as a descriptor */
 	bool confined;
 	const char *directory;
+	char **variables;
 	char **program, *words[WORDS_MAX]; /* as we got it; as it is started */
 	char info[16], go[16];
 	pid_t pid;
@@ -103,7 +105,7 @@ become(const struct holder *h, const struct talk *t, pid_t parent)
 	if (!group_enter(&h->group))
 		give_up("the program cannot be put into its control group");
 	if (!h->directory[0] || chdir(h->directory) == 0)
-		(void)execve(h->words[0], h->words, environ);
+		(void)execve(h->words[0], h->words, h->variables);
 	error = errno;
 	(void)!write(h->failed, &error, sizeof(error));
 	_exit(127);
@@ -222,6 +224,29 @@ watch(struct holder *h)
 
 /* --- all of it --- */
 
+/* The file's bytes, and where each variable of them begins; never freed: it is for the one exec. */
+static char **
+read_variables(int fd)
+{
+	size_t len, n = 0;
+	struct stat st;
+	char **all, *text;
+
+	if (fstat(fd, &st) != 0 || st.st_size < 0)
+		give_up("there is no environment");
+	len = (size_t)st.st_size;
+	text = malloc(len + 1);
+	all = malloc((len + 1) * sizeof(*all)); /* each has a byte, its end */
+	if (!text || !all || pread(fd, text, len, 0) != st.st_size)
+		give_up("the environment cannot be read");
+	text[len] = '\0';
+	for (size_t i = 0; i < len; i += strlen(text + i) + 1)
+		all[n++] = text + i;
+	all[n] = NULL;
+	(void)close(fd);
+	return all;
+}
+
 static void
 set_up(struct holder *h)
 {
@@ -307,8 +332,9 @@ hold_run(char **argv)
 			return 2;
 	h.life = descriptor(argv[1]);
 	h.failed = descriptor(argv[2]);
-	h.confined = strcmp(argv[3], "confined") == 0;
-	h.directory = argv[4];
+	h.variables = read_variables(descriptor(argv[3]));
+	h.confined = strcmp(argv[4], "confined") == 0;
+	h.directory = argv[5];
 	h.program = argv + OWN_WORDS;
 	set_up(&h);
 	start(&h);

@@ -17,10 +17,11 @@
 #define HOLD_NAME "countersign-hold"
 
 /*
- * HOLD_NAME LIFE FAILED confined|free DIRECTORY program argument ...
+ * HOLD_NAME LIFE FAILED VARIABLES confined|free DIRECTORY program argument ...
  *
  * LIFE    a pipe that ends when the program shall
  * FAILED  a pipe for the errno of an exec that failed; it ends without a byte when the exec was done
+ * VARIABLES  a file with the program's environment, each ended by a NUL; the holder itself has none
  * DIRECTORY  where the program starts; empty: here
  * confined: the program is bwrap.
  *

@@ -31,6 +31,11 @@ const tools = {
 		const { status, signal, stdout, stderr } = spawnSync(argv[0], argv.slice(1), { encoding: 'utf8' });
 		return text({ status, signal, stdout, stderr });
 	},
+	daemon: () => {
+		const child = spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true });
+		child.unref();
+		return text({ pid: child.pid });
+	},
 	descriptors: () => text(fs.readdirSync('/proc/self/fd').map((fd) => attempt(() => fs.readlinkSync(`/proc/self/fd/${fd}`)))),
 	crash: () => process.exit(3),
 	wait: () => {
