@@ -178,14 +178,22 @@ has_children(void)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+/* "123 456 ", all in one line. */
 static void
 kill_children(void)
 {
 	FILE *f = fopen("/proc/thread-self/children", "re");
-	int pid;
+	char *line = NULL;
+	str one, rest;
+	size_t room = 0;
+	int64_t pid;
+	ssize_t n = f ? getline(&line, &room, f) : 0;
 
-	while (f && fscanf(f, "%d", &pid) == 1)
-		(void)kill((pid_t)pid, SIGKILL);
+	rest = (str){ line, n > 0 ? (size_t)n : 0 };
+	while (str_cut(rest, ' ', &one, &rest))
+		if (str_to_int(one, &pid) && pid > 0)
+			(void)kill((pid_t)pid, SIGKILL);
+	free(line);
 	if (f)
 		(void)fclose(f);
 }
