@@ -104,6 +104,9 @@
 #define LIMIT_PG_IDLE_MS	 15000 /* a stopped process must not keep its locks: functions never wait */
 #define LIMIT_PG_ANSWER_MS	 60000 /* longer than the server's own limits: then the server is gone */
 #define LIMIT_PG_TAKE_MS	 10000 /* waiting for a free connection where the caller has no deadline */
+#define LIMIT_PG_READ_LEAST	 4     /* connections; of so many one is for reads only, */
+#define LIMIT_PG_READ_SHARE	 8     /* and of more than that each eighth */
+#define LIMIT_PG_COMMIT_SLOW_US	 (5 * SECOND_US) /* a COMMIT without an answer for so long is told of */
 #define LIMIT_PG_SETTLE_MS	 15000 /* a lost COMMIT's backend should end, and a crashed server be back */
 #define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
 
@@ -285,6 +288,10 @@
 #define LIMIT_UPSTREAM_FILES	  1024u		    /* open files of a program */
 #define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB)	    /* of a file that it writes */
 #define LIMIT_UPSTREAM_MEMORY	  (4096u * MIB)	    /* of its data: node reserves more than it uses */
+#define LIMIT_SANDBOX_MEMORY	  (2048u * MIB)	    /* that a program and what it starts use together */
+#define LIMIT_SANDBOX_PROCESSES	  256u		    /* threads count: npx, a shell and node are some forty */
+#define LIMIT_SANDBOX_PATHS	  64u		    /* that an operator lists in stdio-paths */
+#define LIMIT_SANDBOX_SECRETS	  24u		    /* places of ours that no program is shown */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */

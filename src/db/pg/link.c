@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "db/pg/error.h"
+#include "db/pg/pooler.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -125,8 +126,8 @@ hear(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sin
 		if (pgerror_is_fatal(r))
 			return lose(cx, l);
 		l->contention |= pgerror_is_contention(r);
-		l->stale |= pgerror_is_stale(r);
-		return pgerror_fail(cx, s->name, r);
+		l->stale |= pgerror_is_stale(r) || pgerror_is_strange_session(r);
+		return pgerror_is_strange_session(r) ? pooler_refuse(cx) : pgerror_fail(cx, s->name, r);
 	}
 	if (sink && s->writes && str_to_int(str_of(PQcmdTuples(r)), &touched))
 		sink->touched = touched;
@@ -674,4 +675,35 @@ pglink_readable(const char *url)
 	PQfreemem(words);
 	PQconninfoFree(options);
 	return options != NULL;
+}
+
+static size_t
+add_folders(struct arena *a, const char *hosts, str *out, size_t most)
+{
+	str one, rest = str_of(hosts);
+	size_t n = 0;
+
+	while (rest.len && n < most) {
+		if (!str_cut(rest, ',', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		if (str_starts(one, STR("/")))
+			out[n++] = arena_str(a, one);
+	}
+	return n;
+}
+
+/* Without a host libpq looks in a folder that was chosen when it was built: Debian's, besides the environment's. */
+size_t
+pglink_socket_folders(struct arena *a, const char *url, str *out, size_t most)
+{
+	PQconninfoOption *options = PQconninfoParse(url, NULL);
+	size_t n = add_folders(a, getenv("PGHOST"), out, most);
+
+	for (const PQconninfoOption *o = options; o && o->keyword; o++)
+		if (strcmp(o->keyword, "host") == 0)
+			n += add_folders(a, o->val, out + n, most - n);
+	PQconninfoFree(options);
+	return n + add_folders(a, "/run/postgresql,/var/run/postgresql", out + n, most - n);
 }
