@@ -7,7 +7,7 @@
 #include "core/id.h"
 #include "core/ident/caller.h"
 #include "core/ident/secret.h"
-#include "core/ident/tries.h"
+#include "core/door/tries.h"
 #include "db/db.h"
 
 #include "core/ident/session.sql.h" /* SQL_SESSION_*, generated from session.sql */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "face/rest/credential.h"
 
-#include "core/ident/tries.h"
+#include "core/door/tries.h"
 
 static str
 bearer(str authorization)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/ident/tries.h"
+#include "core/door/tries.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -10,7 +10,7 @@
 #include "db/db.h"
 #include "http/peers.h"
 
-#include "core/ident/tries.sql.h" /* SQL_TRIES_*, generated from tries.sql */
+#include "core/door/tries.sql.h" /* SQL_TRIES_*, generated from tries.sql */
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -6,8 +6,8 @@
  * and for one e-mail address from anywhere. Whoever guesses could so lock a person out; so a browser in which that person has signed
  * in before has a cookie of ours, and is counted by that alone.
  */
-#ifndef CORE_IDENT_TRIES_H
-#define CORE_IDENT_TRIES_H
+#ifndef CORE_DOOR_TRIES_H
+#define CORE_DOOR_TRIES_H
 
 #include "base/ctx.h"
 
