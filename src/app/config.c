@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
+#include "http/client/guard.h"
 #include "base/scoped.h"
 #include "face/cli/nearest.h"
 #include "json/json.h"
@@ -404,4 +405,21 @@ config_source_name(enum setting_source source)
 	static const char *const names[] = { "default", "file", "environment", "flag" };
 
 	return names[source];
+}
+
+struct http_proxies
+config_proxies(struct arena *a, const struct config *c)
+{
+	str one, rest = c->trusted_proxies;
+	struct http_net *nets = arena_alloc(a, (rest.len + 1) * sizeof(*nets));
+	struct http_proxies p = { .nets = nets };
+
+	while (rest.len) {
+		if (!str_cut(rest, ',', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		CHECK(http_net_read(str_trim(one), &nets[p.count++]));
+	}
+	return p;
 }

@@ -18,6 +18,7 @@
 #define APP_CONFIG_H
 
 #include "face/cli/cli.h"
+#include "http/http.h"
 
 /* Which commands take a setting. */
 enum setting_where {
@@ -64,7 +65,7 @@ struct config {
 	str config, listen, data, database, keys, log_level, tls_certificate, tls_key;
 	str public_url, oidc_issuer, oidc_client_id, oidc_client_secret, oidc_ca;
 	str oidc_newcomer_role, oidc_newcomer_domains;
-	str oauth_document_hosts, oauth_ca, stdio_upstreams, stdio_paths;
+	str oauth_document_hosts, oauth_ca, stdio_upstreams, stdio_paths, trusted_proxies;
 	str server, server_ca, token; /* the client's */
 	int64_t workers, database_connections, sqlite_batch, oauth_registrations;
 	int64_t max_connections, max_connections_per_address, drain_seconds, evaluations_per_second;
@@ -95,6 +96,9 @@ status config_read_text(struct ctx *cx, str name, str text, struct config *c) MU
 status config_check(struct ctx *cx, const struct config *c) MUST_USE; /* what concerns two settings */
 
 struct config_address config_listen(const struct config *c);
+
+/* trusted-proxies, taken apart. */
+struct http_proxies config_proxies(struct arena *a, const struct config *c);
 
 /* Can only this machine reach the address? */
 bool config_is_loopback(str host);

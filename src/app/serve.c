@@ -262,6 +262,7 @@ listen_on(struct ctx *cx)
 		.tls_certificate = c->tls_certificate.len ? arena_cstr(cx->arena, c->tls_certificate) : NULL,
 		.tls_key = c->tls_key.len ? arena_cstr(cx->arena, c->tls_key) : NULL,
 		.drain_seconds = (int)c->drain_seconds,
+		.proxies = config_proxies(cx->arena, c),
 		.base = &app->base,
 		.refuse = refuse,
 		.done = answered,

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "http/client/guard.h"
 #include "exec/sandbox/walls.h"
 
 static bool
@@ -132,6 +133,24 @@ is_domains(str text)
 		}
 		one = str_trim(one);
 		if (!is_host(one) || one.ptr[0] == '[')
+			return false;
+	}
+	return true;
+}
+
+/* 10.0.0.0/8, fd00::1 */
+static bool
+is_networks(str text)
+{
+	struct http_net net;
+	str one, rest = text;
+
+	while (rest.len) {
+		if (!str_cut(rest, ',', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		if (!http_net_read(str_trim(one), &net))
 			return false;
 	}
 	return true;
@@ -306,6 +325,18 @@ const struct setting settings[] = {
 		ROW(max_connections_per_address),
 		.min = 1,
 		.max = LIMIT_SETTING_CONNECTIONS,
+		.where = IN_SERVE },
+
+	{ .flag = { "trusted-proxies", "NETWORKS", "",
+		  "Proxies in front of this server, such as 10.0.0.0/8,fd00::1: from them, Forwarded or "
+		  "X-Forwarded-For says who the "
+		  "client is. Each must write one of the two headers itself. Without it, a client is whoever "
+		  "connects." },
+		.group = "Network",
+		ROW(trusted_proxies),
+		.check = is_networks,
+		.accepts = "addresses or networks with commas between them (their first address, as in "
+			   "10.0.0.0/8), or nothing",
 		.where = IN_SERVE },
 
 	{ .flag = { "public-url", "URL", "",

@@ -33,11 +33,12 @@
 #define LIMIT_HTTP_HEAD		      (16u * KIB)
 #define LIMIT_HTTP_TARGET	      (8u * KIB)
 #define LIMIT_HTTP_HEADERS	      100u
-#define LIMIT_HTTP_HEAD_SECONDS	      10u	   /* slowloris: a whole head within this */
-#define LIMIT_HTTP_BODY_GRACE_SECONDS 5u	   /* after this a body must come at ... */
-#define LIMIT_HTTP_BODY_RATE	      (1u * KIB)   /* ... this many bytes a second on average */
-#define LIMIT_HTTP_IDLE_SECONDS	      60u	   /* keep-alive without a request */
-#define LIMIT_HTTP_SEND_SECONDS	      30u	   /* an answer the client does not take */
+#define LIMIT_HTTP_HOPS		      32	 /* proxies between us and a client that are looked through */
+#define LIMIT_HTTP_HEAD_SECONDS	      10u	 /* slowloris: a whole head within this */
+#define LIMIT_HTTP_BODY_GRACE_SECONDS 5u	 /* after this a body must come at ... */
+#define LIMIT_HTTP_BODY_RATE	      (1u * KIB) /* ... this many bytes a second on average */
+#define LIMIT_HTTP_IDLE_SECONDS	      60u	 /* keep-alive without a request */
+#define LIMIT_HTTP_SEND_SECONDS	      30u	 /* an answer the client does not take */
 #define LIMIT_HTTP_STREAM_BACKLOG     (256u * KIB) /* a stream whose reader is slower than this is closed */
 #define LIMIT_HTTP_JOBS		      4096u	   /* requests waiting for a worker; beyond it 503 */
 #define LIMIT_HTTP_WORKERS	      8 /* unless said otherwise: they wait for disks more than for cores */
@@ -156,14 +157,20 @@
 	INT64_C(20000)	      /* ... and so long after the first of them; 50 ms is what DESIGN allows */
 #define LIMIT_PERSON_RATE 600 /* calls a minute of a person with a session */
 
-#define LIMIT_SIGNIN_TRIES 10		      /* from one address for one person, in ... */
-#define LIMIT_SIGNIN_US	   INT64_C(900000000) /* ... 15 minutes; then 429 */
-#define LIMIT_NAME	   200u		      /* of a person, a role, a token: one line */
-#define LIMIT_RULES	   200u		      /* rules of one role or token */
-#define LIMIT_SCOPE	   200u		      /* environments, keys, addresses of one token */
-#define LIMIT_ROLES	   50u		      /* of one person */
-#define LIMIT_TEAM	   1000u	      /* people, or grants, of one team */
-#define LIMIT_PAGE	   200		      /* rows of one page */
+#define LIMIT_SIGNIN_TRIES 10 /* from one network for one person, in ... */
+#define LIMIT_SIGNIN_NETWORK                                                                                 \
+	20 /* ... from one network for anybody, not counting those that were right, ... */
+#define LIMIT_SIGNIN_ADDRESS   100	/* ... for one person from anywhere, in ... */
+#define LIMIT_KNOWN_SECONDS    15552000 /* 180 days: for so long a browser is known */
+#define LIMIT_PASSWORD_HASHES  2	/* Argon2id at once: each keeps a processor busy and takes 19 MiB */
+#define LIMIT_PASSWORD_WAITING 32	/* that wait for their turn; more are turned away */
+#define LIMIT_SIGNIN_US	       INT64_C(900000000) /* ... 15 minutes; then 429 */
+#define LIMIT_NAME	       200u		  /* of a person, a role, a token: one line */
+#define LIMIT_RULES	       200u		  /* rules of one role or token */
+#define LIMIT_SCOPE	       200u		  /* environments, keys, addresses of one token */
+#define LIMIT_ROLES	       50u		  /* of one person */
+#define LIMIT_TEAM	       1000u		  /* people, or grants, of one team */
+#define LIMIT_PAGE	       200		  /* rows of one page */
 
 /* --- identity providers (OIDC) --- */
 #define LIMIT_OIDC_MS	     8000	  /* one answer of theirs: a person waits, and so does a worker */

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "http/client/guard.h"
 
 #include <stdlib.h>
 
@@ -522,9 +523,13 @@ count_peer(struct http_conn *c)
 		return false;
 	if (uv_ip_name((struct sockaddr *)&a, c->peer, sizeof(c->peer)) < 0)
 		return false;
+	if (atomic_load(&s->connections) > s->o.max_connections)
+		return false;
+	if (http_net_has(s->o.proxies.nets, s->o.proxies.count, (struct sockaddr *)&a))
+		return true; /* it speaks for many */
 	c->peer_key = http_peer_key((struct sockaddr *)&a);
 	c->counted = http_peers_add(s->peers, c->peer_key, s->o.max_connections_per_address);
-	return c->counted && atomic_load(&s->connections) <= s->o.max_connections;
+	return c->counted;
 }
 
 /* One more client; where there are too many, it is closed at once: an answer would cost what the limit saves.

@@ -175,6 +175,13 @@ status http_files_new(
 void http_files_serve(struct http_exchange *x, void *arg);
 
 /* --- the server --- */
+
+/* Proxies that say for whom they speak, and are believed. */
+struct http_proxies {
+	const struct http_net *nets;
+	size_t count; /* 0: none */
+};
+
 struct http_options {
 	const char *host;
 	int port;					  /* 0: any free one */
@@ -183,6 +190,7 @@ struct http_options {
 	const char *tls_certificate,
 		*tls_key;  /* files (PEM); NULL: plain. Read again by http_server_reload */
 	int drain_seconds; /* how long a stop waits for what was accepted */
+	struct http_proxies proxies;
 	const struct ctx
 		*base; /* each exchange's ctx begins as a copy of it, with its own arena; may be NULL */
 	/* Fills x's answer for status s (the message is in x->cx->error, as fail left it). */

@@ -109,7 +109,7 @@ http_slot_fill(struct http_slot *slot)
 	r->method = p->method;
 	r->headers = p->headers;
 	r->header_count = p->header_count;
-	r->peer = str_of(slot->conn->peer);
+	r->peer = http_client_behind(r, str_of(slot->conn->peer), &slot->conn->server->o.proxies);
 	r->tls = slot->conn->tls != NULL;
 	r->path = p->target;
 	if (str_cut(p->target, '?', &path, &r->query))

@@ -36,7 +36,7 @@ const status = async (headers) => (await server.get('/api/v1/me', { headers })).
 test('a right password starts a session in a cookie that scripts and other sites do not get', async () => {
 	const who = await person();
 	const { headers, json } = await signIn(who);
-	const [value, ...attributes] = headers.get('set-cookie').split('; ');
+	const [value, ...attributes] = headers.getSetCookie()[0].split('; ');
 	assert.match(value, /^__Host-sid=cs_ses_[0-9A-Za-z]{49}$/);
 	assert.deepEqual(attributes.sort(), ['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Strict', 'Secure']);
 	assert.match(json.csrfToken, /^[0-9a-f]{64}$/);
@@ -60,6 +60,7 @@ test('a wrong password, a person who does not exist and one without a password a
 });
 
 test('the eleventh try from one address for one person waits, whatever its password, on every server', async () => {
+	await change('DELETE FROM signin'); // of the tests before
 	const who = await person(), other = await person();
 	const tries = await Promise.all(Array.from({ length: 15 }, () => signIn({ ...who, password: 'wrong' }))); // at once: counted before they are made
 	assert.equal(tries.filter(({ status }) => status === 401).length, 10);
@@ -90,6 +91,52 @@ test('AU-2 guessing at a password is on record: once, of whom there is, and not 
 	assert.deepEqual([entry.actorType, entry.resourceType, entry.reason], ['system', 'member', 'too many tries to sign in']);
 	for (let i = 0; i < 12; i++) await signIn({ email: 'nobody@example.org', password: 'wrong' });
 	assert.equal(await total(), was + 1, 'of nobody there is nothing to say');
+	await change('DELETE FROM signin');
+});
+
+test('ID-8 one network guesses at many people twenty times, not more; a browser that somebody has used before still lets them in', async (t) => {
+	const who = await person(), newcomer = await person();
+	const known = (await signIn(who)).headers.getSetCookie().find((cookie) => cookie.startsWith('__Host-countersign_known=')).split(';')[0];
+	const guesses = [];
+	for (let i = 0; i < 25; i++) guesses.push((await signIn({ email: `target${i}@example.org`, password: 'wrong' })).status);
+	assert.deepEqual(guesses, [...Array(20).fill(401), ...Array(5).fill(429)]);
+	assert.equal((await signIn(newcomer)).status, 429);
+	const told = await signIn(who, { headers: { cookie: known } });
+	assert.equal(told.status, 200);
+	assert.equal((await signIn(newcomer, { headers: { cookie: known } })).status, 429, 'the cookie is of one person');
+	assert.equal((await signIn(who, { headers: { cookie: `${known.slice(0, -1)}${known.endsWith('0') ? 1 : 0}` } })).status, 429, 'a cookie that was made up');
+	for (let i = 0; i < 10; i++) assert.equal((await signIn({ ...who, password: 'wrong' }, { headers: { cookie: known } })).status, 401);
+	assert.equal((await signIn(who, { headers: { cookie: known } })).status, 429, 'it is good for as many tries as anybody has');
+	await change('DELETE FROM signin');
+});
+
+test('ID-8 one person is guessed at from many networks a hundred times, not more', async (t) => {
+	const own = await startSetUp({ args: ['--trusted-proxies', '127.0.0.1,::1'] });
+	t.after(() => own.stop());
+	const from = (address) => own.post('/api/v1/session', { email: own.first.adminEmail, password: 'wrong' }, { headers: { 'x-forwarded-for': address } });
+	const guesses = [];
+	for (let i = 0; i < 102; i++) guesses.push((await from(`203.0.113.${i}`)).status);
+	assert.equal(guesses.indexOf(429), 100);
+});
+
+test('ID-5 ID-8 behind a trusted proxy the client is who the proxy says; nobody else is believed', async (t) => {
+	const own = await startSetUp({ args: ['--trusted-proxies', '127.0.0.0/8, 10.0.0.0/8'] });
+	t.after(() => own.stop());
+	const agent = await own.as(own.first.adminToken).post('/api/v1/agents', { name: 'Behind a proxy' });
+	const minted = await own.as(own.first.adminToken).post('/api/v1/tokens', { name: 'there', principalId: agent.json.id, cidrs: ['203.0.113.0/24', '2001:db8::/64'] });
+	assert.equal(minted.status, 201, minted.text);
+	const asked = async (headers, at = own) => (await at.as(minted.json.token).get('/api/v1/me', { headers })).status;
+	assert.equal(await asked({ 'x-forwarded-for': '203.0.113.9' }), 200);
+	assert.equal(await asked({ 'x-forwarded-for': '198.51.100.1, 203.0.113.9, 10.1.2.3' }), 200, 'the nearest that is no proxy');
+	assert.equal(await asked({ forwarded: 'for="[2001:db8::7]:4711";proto=https, for=10.0.0.1' }), 200);
+	assert.equal(await asked({}), 401);
+	assert.equal(await asked({ 'x-forwarded-for': '203.0.113.9, 198.51.100.1' }), 401, 'what the client wrote itself');
+	assert.equal(await asked({ 'x-forwarded-for': '203.0.113.9, unknown' }), 401);
+	assert.equal(await asked({ 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' }), 401, 'two headers: one of them may be the client’s');
+	if (!onPostgres) return; // SQLite takes one server
+	const plain = await startServer({ database: own.database });
+	assert.equal(await asked({ 'x-forwarded-for': '203.0.113.9' }, plain), 401, 'nobody is trusted unless it is said');
+	await plain.stop({ keep: true });
 });
 
 test('signing in counts anew after a success', async () => {

@@ -23,6 +23,7 @@ struct credential {
 	str bearer;	       /* "cs_…", without "Bearer " */
 	str session;	       /* the cookie's value */
 	str csrf;	       /* the header that goes with a session */
+	str known;	       /* the cookie of a browser in which somebody has signed in before (tries.h) */
 	str flow;	       /* the cookie of a sign-in that is on its way (core/oidc) */
 	str peer;	       /* the client's address, for CIDR lists */
 	str audience;	       /* which resource of OAuth is being asked; empty: none (core/oauth) */

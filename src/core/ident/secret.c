@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/ident/secret.h"
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/hash/sha256.h"
 
+#include <pthread.h>
 #include <sodium.h>
 
 #define RANDOM_CHARS 43u /* 62^43 > 2^256 */
@@ -110,20 +112,81 @@ password_check(struct ctx *cx, str password)
 		cx, E_INVALID, "a password has %u to %u bytes", LIMIT_PASSWORD_LEAST, LIMIT_PASSWORD_BYTES);
 }
 
+/* --- hashing passwords, a few at a time --- */
+
+static struct {
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t freed;
+	int now, waiting;
+} hashing = { .lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER };
+
+static status
+refuse_turn(struct ctx *cx)
+{
+	return fail(cx, E_BUSY,
+		"too many passwords are being checked at this moment; try again in a few seconds");
+}
+
+/* It is counted among those that wait. Who waits lends its place, so that a crowd at the door does not keep others from working. */
+static status
+wait_for_turn(struct ctx *cx)
+{
+	bool lent = !cx->place || cx->place->lend(cx->place->arg);
+
+	CHECK(pthread_mutex_lock(&hashing.lock) == 0);
+	while (lent && hashing.now >= LIMIT_PASSWORD_HASHES)
+		CHECK(pthread_cond_wait(&hashing.freed, &hashing.lock) == 0);
+	hashing.waiting--;
+	hashing.now += lent;
+	CHECK(pthread_mutex_unlock(&hashing.lock) == 0);
+	if (lent && cx->place)
+		cx->place->back(cx->place->arg);
+	return lent ? OK : refuse_turn(cx);
+}
+
+static status
+take_turn(struct ctx *cx)
+{
+	bool free, room;
+
+	CHECK(pthread_mutex_lock(&hashing.lock) == 0);
+	free = hashing.now < LIMIT_PASSWORD_HASHES;
+	room = !free && hashing.waiting < LIMIT_PASSWORD_WAITING;
+	hashing.now += free;
+	hashing.waiting += room;
+	CHECK(pthread_mutex_unlock(&hashing.lock) == 0);
+	if (free)
+		return OK;
+	return room ? wait_for_turn(cx) : refuse_turn(cx);
+}
+
+static void
+give_turn(void)
+{
+	CHECK(pthread_mutex_lock(&hashing.lock) == 0);
+	hashing.now--;
+	CHECK(pthread_cond_signal(&hashing.freed) == 0);
+	CHECK(pthread_mutex_unlock(&hashing.lock) == 0);
+}
+
 status
 password_hash(struct ctx *cx, str password, str *out_hash)
 {
 	char hash[crypto_pwhash_STRBYTES];
+	int rc;
 
-	if (crypto_pwhash_argon2id_str(hash, password.ptr, password.len,
-		    crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE, LIMIT_PASSWORD_MEMORY) != 0)
+	TRY(take_turn(cx));
+	rc = crypto_pwhash_argon2id_str(hash, password.ptr, password.len,
+		crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE, LIMIT_PASSWORD_MEMORY);
+	give_turn();
+	if (rc != 0)
 		return fail(cx, E_BUSY, "there is not enough memory to hash a password right now");
 	*out_hash = arena_str(cx->arena, str_of(hash));
 	return OK;
 }
 
-bool
-password_matches(str password, str hash)
+status
+password_matches(struct ctx *cx, str password, str hash, bool *out_matches)
 {
 	/* of a password that nobody knows: the work is the same for people who do not exist */
 	static const char nobody[] = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$"
@@ -132,5 +195,8 @@ password_matches(str password, str hash)
 	str from = hash.len && hash.len < sizeof(text) ? hash : str_of(nobody);
 
 	memcpy(text, from.ptr, from.len);
-	return crypto_pwhash_argon2id_str_verify(text, password.ptr, password.len) == 0 && hash.len;
+	TRY(take_turn(cx));
+	*out_matches = crypto_pwhash_argon2id_str_verify(text, password.ptr, password.len) == 0 && hash.len;
+	give_turn();
+	return OK;
 }

@@ -36,10 +36,11 @@ str secret_hint(struct arena *a, str secret);
 /* E_INVALID  shorter than LIMIT_PASSWORD_LEAST or longer than LIMIT_PASSWORD_BYTES */
 status password_check(struct ctx *cx, str password) MUST_USE;
 
-/* E_BUSY  not enough memory for the hash right now */
+/* Hashing keeps a processor busy: LIMIT_PASSWORD_HASHES run at once, and the others wait. Outside transactions.
+ * E_BUSY  too many wait already, or not enough memory right now */
 status password_hash(struct ctx *cx, str password, str *out_hash) MUST_USE;
 
 /* Takes the same time whether hash is a real one or empty (an unknown person). */
-bool password_matches(str password, str hash);
+status password_matches(struct ctx *cx, str password, str hash, bool *out_matches) MUST_USE;
 
 #endif

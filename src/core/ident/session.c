@@ -7,6 +7,7 @@
 #include "core/id.h"
 #include "core/ident/caller.h"
 #include "core/ident/secret.h"
+#include "core/door/tries.h"
 #include "db/db.h"
 
 #include "core/ident/session.sql.h" /* SQL_SESSION_*, generated from session.sql */
@@ -92,21 +93,10 @@ static const struct field person_row[] = {
 	FIELD_END,
 };
 
-struct tries {
-	int64_t tries, since;
-};
-static const struct field tries_row[] = {
-	FIELD_INT(struct tries, tries),
-	FIELD_INT(struct tries, since),
-	FIELD_END,
-};
-
 struct sign_in {
 	const struct sign_in_in *in;
 	str email; /* in lower case */
-	str who;   /* address and person, hashed */
 	struct tries tries;
-	int64_t now_us;
 	struct person person; /* all empty: nobody */
 	struct session_start start;
 };
@@ -122,11 +112,11 @@ lower(struct arena *a, str s)
 }
 
 /* One wrong password is nobody's deed, and whoever likes could fill the log with them. That somebody keeps
- * guessing at a person's is on record: once for an address in each window, in the transaction that counts. */
+ * guessing at a person's is on record: once in each window, in the transaction that counts. */
 static status
 record_guessing(struct ctx *cx, const struct sign_in *s)
 {
-	if (s->tries.tries != LIMIT_SIGNIN_TRIES + 1 || !s->person.principal_id.len)
+	if (!tries_just_over(&s->tries) || !s->person.principal_id.len)
 		return OK;
 	return audit_add(cx,
 		&(struct audit_entry){ .action = AUDIT_REFUSED,
@@ -138,31 +128,18 @@ record_guessing(struct ctx *cx, const struct sign_in *s)
 		NULL);
 }
 
-/* A try is counted before it is made: as many at once as somebody likes are still only so many. */
 static status
 try_tx(struct ctx *cx, void *arg)
 {
 	struct sign_in *s = arg;
 	status found;
 
-	TRY(tx_now_us(cx, &s->now_us));
-	TRY(db_run(cx, SQL_SESSION_FORGET_OLD, INT(s->now_us - LIMIT_SIGNIN_US)));
-	TRY(db_run(cx, SQL_SESSION_TRY, TEXT(s->who), INT(s->now_us), INT(s->now_us - LIMIT_SIGNIN_US)));
-	TRY(db_one(cx, SQL_SESSION_TRIES, tries_row, &s->tries, TEXT(s->who)));
+	TRY(tries_count(cx, &s->tries));
 	s->person = (struct person){ 0 };
 	found = db_one(cx, SQL_SESSION_PERSON, person_row, &s->person, TEXT(s->email), TEXT(s->in->org));
 	if (found != E_NOT_FOUND)
 		TRY(found);
 	return record_guessing(cx, s);
-}
-
-static status
-refuse_more(struct ctx *cx, const struct sign_in *s)
-{
-	int64_t seconds = (s->tries.since + LIMIT_SIGNIN_US - s->now_us) / SECOND_US + 1;
-
-	ctx_header(cx, "Retry-After", arena_printf(cx->arena, "%" PRId64, seconds));
-	return fail(cx, E_RATE_LIMITED, "too many tries to sign in; wait %" PRId64 " seconds", seconds);
 }
 
 static status
@@ -232,7 +209,7 @@ start_tx(struct ctx *cx, void *arg)
 	TRY(found);
 	if (!str_eq(now.principal_id, s->person.principal_id) || !str_eq(now.password, s->person.password))
 		return refuse_wrong(cx);
-	TRY(db_run(cx, SQL_SESSION_FORGET, TEXT(s->who)));
+	TRY(tries_forget(cx, &s->tries));
 	return session_begin(
 		cx, &(struct session_person){ now.org_id, now.slug, now.principal_id, now.name }, &s->start);
 }
@@ -241,19 +218,20 @@ static status
 run_sign_in(struct ctx *cx, const void *in, struct json_out *out)
 {
 	struct sign_in s = { .in = in };
-	str peer = cx->credential ? cx->credential->peer : (str){ 0 };
 	struct sign_in_out answer;
+	bool right;
 
 	s.email = lower(cx->arena, s.in->email);
-	s.who = secret_hash(cx->arena, arena_printf(cx->arena, "%.*s %.*s", STR_ARG(peer), STR_ARG(s.email)));
+	tries_begin(cx, s.email, &s.tries);
 	TRY(tx_run(cx, try_tx, &s));
-	if (s.tries.tries > LIMIT_SIGNIN_TRIES)
-		return refuse_more(cx, &s);
-	if (!password_matches(s.in->password, s.person.password))
+	TRY(tries_check(cx, &s.tries));
+	TRY(password_matches(cx, s.in->password, s.person.password, &right));
+	if (!right)
 		return refuse_wrong(cx);
 	s.start.secret = secret_new(cx->arena, SECRET_KIND_SESSION);
 	TRY(tx_run(cx, start_tx, &s));
 	session_cookie(cx, &s.start);
+	tries_know(cx, s.email);
 	answer = (struct sign_in_out){ .principal_id = s.person.principal_id,
 		.name = s.person.name,
 		.org_id = s.person.org_id,
@@ -480,11 +458,13 @@ prepare_password(struct ctx *cx, void *in)
 {
 	struct password_in *p = in;
 	struct own_read r = { .org_id = cx->caller->org_id, .principal_id = cx->caller->principal_id };
+	bool right;
 
 	if (!cx->caller->session_id.len)
 		return fail(cx, E_FORBIDDEN, "a password is changed by a person who has signed in");
 	TRY(db_read(cx, own_tx, &r));
-	if (!password_matches(p->current, r.own.password))
+	TRY(password_matches(cx, p->current, r.own.password, &right));
+	if (!right)
 		return fail(cx, E_FORBIDDEN, "the current password is not right");
 	p->was = r.own.password;
 	return password_hash(cx, p->password, &p->hash);

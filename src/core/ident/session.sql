@@ -1,21 +1,5 @@
 -- Signing in and out (ID-8).
 
--- name: session_try
--- Counts a try; the window begins anew where the last one is over ($3: before this it is).
-INSERT INTO signin (who, tries, since) VALUES ($1, 1, $2)
-ON CONFLICT (who) DO UPDATE SET
-	tries = CASE WHEN signin.since < $3 THEN 1 ELSE signin.tries + 1 END,
-	since = CASE WHEN signin.since < $3 THEN $2 ELSE signin.since END
-
--- name: session_tries
-SELECT tries, since FROM signin WHERE who = $1
-
--- name: session_forget
-DELETE FROM signin WHERE who = $1
-
--- name: session_forget_old
-DELETE FROM signin WHERE since < $1
-
 -- name: session_person
 -- The person of that address, in the organization that is named or, without one, the oldest that has them.
 SELECT p.org_id, o.slug, p.principal_id, p.name, p.password

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "face/rest/credential.h"
 
+#include "core/door/tries.h"
+
 static str
 bearer(str authorization)
 {
@@ -83,6 +85,7 @@ credential_of(const struct http_exchange *x)
 		.bearer = bearer(s.authorization),
 		.session = cookie(s.cookie, STR(SESSION_COOKIE)),
 		.csrf = s.csrf,
+		.known = cookie(s.cookie, STR(TRIES_COOKIE)),
 		.flow = cookie(s.cookie, STR(OIDC_COOKIE)),
 		.peer = x->req.peer,
 		.transport = "rest",

@@ -5,6 +5,12 @@
 #include "core/ident/cidr.h"
 #include "core/ident/secret.h"
 
+#include "base/check.h"
+#include "base/limits.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
 static void
 a_secret_has_the_documented_form_and_no_two_are_the_same(void **state) /* ID-5 */
 {
@@ -70,6 +76,15 @@ a_hash_is_sha256(void **state)
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+static bool
+matches(struct ctx *cx, str password, str hash)
+{
+	bool right;
+
+	assert_status(password_matches(cx, password, hash, &right), OK);
+	return right;
+}
+
 static void
 a_password_matches_only_itself_and_nobody_matches_nothing(void **state) /* ID-8 */
 {
@@ -81,11 +96,64 @@ a_password_matches_only_itself_and_nobody_matches_nothing(void **state) /* ID-8 
 	assert_status(password_hash(&u.cx, STR("correct horse"), &other), OK);
 	assert_true(str_starts(hash, STR("$argon2id$")));
 	assert_false(str_eq(hash, other)); /* salted */
-	assert_true(password_matches(STR("correct horse"), hash));
-	assert_false(password_matches(STR("correct horse "), hash));
-	assert_false(password_matches(STR(""), hash));
-	assert_false(password_matches(STR(""), STR("")));
-	assert_false(password_matches(STR("correct horse"), STR("$argon2id$nonsense")));
+	assert_true(matches(&u.cx, STR("correct horse"), hash));
+	assert_false(matches(&u.cx, STR("correct horse "), hash));
+	assert_false(matches(&u.cx, STR(""), hash));
+	assert_false(matches(&u.cx, STR(""), STR("")));
+	assert_false(matches(&u.cx, STR("correct horse"), STR("$argon2id$nonsense")));
+}
+
+/* --- a crowd at the door --- */
+
+#define CROWD (LIMIT_PASSWORD_HASHES + LIMIT_PASSWORD_WAITING)
+
+static atomic_int lent, back, refused;
+
+static bool
+lend(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&lent, 1);
+	return true;
+}
+
+static void
+come_back(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&back, 1);
+}
+
+static void *
+check_one(void *arg)
+{
+	struct ctx_place place = { .lend = lend, .back = come_back };
+	bool right = true;
+	UNIT(u);
+
+	u.cx.place = &place;
+	if (password_matches(&u.cx, STR("wrong"), *(str *)arg, &right) != OK)
+		atomic_fetch_add(&refused, 1);
+	CHECK(!right || atomic_load(&refused) > 0);
+	return NULL;
+}
+
+static void
+passwords_are_hashed_a_few_at_a_time(void **state) /* ID-8 */
+{
+	pthread_t threads[CROWD];
+	str hash;
+	UNIT(u);
+
+	(void)state;
+	assert_status(password_hash(&u.cx, STR("correct horse"), &hash), OK);
+	for (size_t i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, check_one, &hash), 0);
+	for (size_t i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(atomic_load(&refused), 0); /* exactly as many as may hash or wait */
+	assert_true(atomic_load(&lent) > 0);
+	assert_int_equal(atomic_load(&lent), atomic_load(&back));
 }
 
 static void
@@ -169,6 +237,7 @@ main(void)
 		cmocka_unit_test(a_hint_tells_secrets_apart_and_gives_nothing_away),
 		cmocka_unit_test(a_hash_is_sha256),
 		cmocka_unit_test(a_password_matches_only_itself_and_nobody_matches_nothing),
+		cmocka_unit_test(passwords_are_hashed_a_few_at_a_time),
 		cmocka_unit_test(a_password_has_a_least_and_a_most_length),
 		cmocka_unit_test(a_block_holds_its_addresses_and_no_others),
 		cmocka_unit_test(a_block_is_within_one_that_is_as_wide_or_wider),
