@@ -34,6 +34,7 @@ struct registry;
 struct reservoir;
 struct toolsets;
 struct tx;
+struct visibility;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
 struct issue {
@@ -73,6 +74,7 @@ struct ctx {
 	/* the kernel's (core/); NULL where there is none */
 	const struct credential *credential; /* what came with the request */
 	const struct caller *caller;	     /* who it is; set by op_run inside the transaction */
+	const struct visibility *visibility; /* what is kept from them (core/gate); NULL: not asked yet */
 	const struct keys *keys;	     /* the secrets outside the database */
 	const struct registry *tools;	     /* what can be asked for, by who was identified last */
 	struct toolsets *toolsets;	     /* what organizations have besides (core/gate); NULL: nothing */

@@ -215,6 +215,7 @@
 #define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
 #define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
 #define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
+#define LIMIT_PROPOSAL_SCAN    5000u /* proposals that one list looks at for who sees few; then it hands out a cursor */
 #define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
 #define LIMIT_TOOL_DEFINITION  (64u * KIB)	/* another server's: what an admin has to read */

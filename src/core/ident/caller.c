@@ -634,3 +634,17 @@ caller_in_scope(const struct caller *c, str environment_id, str key)
 		named = matches(c->scope.keys[i], key);
 	return environment && named;
 }
+
+bool
+caller_is_narrowed(const struct caller *c)
+{
+	return !(c->scope.all_environments && c->scope.all_keys);
+}
+
+bool
+caller_reaches(const struct caller *c, str environment_id, str key)
+{
+	bool known = (c->scope.all_environments || environment_id.len) && (c->scope.all_keys || key.len);
+
+	return known && caller_in_scope(c, environment_id, key);
+}

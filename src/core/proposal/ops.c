@@ -230,20 +230,19 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 		.limit = limit };
 	struct proposal *rows;
 	size_t count;
+	str next;
 
 	TRY(id_check_cursor(cx, i->cursor));
-	TRY(row_list(cx, cx->caller->org_id, &filter, &rows, &count));
+	TRY(sight_page(cx, &filter, &rows, &count, &next));
 	json_out_array(out, "proposals");
 	for (size_t n = 0; n < count; n++) {
-		if (!sight_of(cx, &rows[n]))
-			continue;
 		json_out_object(out, NULL);
 		TRY(wire_short(cx, &rows[n], out));
 		json_out_end(out);
 	}
 	json_out_end(out);
-	if (count == (size_t)limit)
-		json_out_str(out, "nextCursor", rows[count - 1].id);
+	if (next.len)
+		json_out_str(out, "nextCursor", next);
 	return OK;
 }
 
