@@ -97,7 +97,6 @@ identify(struct ctx *cx, enum caller_lock how, struct caller *out)
 	TRY(caller_enter(cx, cx->credential, how, out));
 	TRY(toolset_enter(cx, out->org_id, out->epoch));
 	cx->caller = out;
-	cx->visibility = NULL; /* of who was identified before */
 	return OK;
 }
 

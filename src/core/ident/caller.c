@@ -512,6 +512,7 @@ caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, s
 	status s;
 
 	TRY(caller_present(cx, c));
+	cx->visibility = NULL; /* of who was asking before */
 	if (c->bearer.len && cx->known && known_find(cx->known, cx->arena, c, &room))
 		known = &room;
 	if (how != CALLER_UNLOCKED)
