@@ -215,6 +215,8 @@
 #define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
 #define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
 #define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
+#define LIMIT_STREAMS_ORG      256u  /* ... of one organization: others find room */
+#define LIMIT_STREAMS_HOLDER   32u   /* ... of one agent or person: more than one has pages and programs open */
 #define LIMIT_PROPOSAL_SCAN    5000u /* proposals that one list looks at for who sees few; then it hands out a cursor */
 #define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
@@ -324,6 +326,8 @@
 #define LIMIT_PEEK_KEYS		50u		  /* evaluated on the event loop; more is a worker's ... */
 #define LIMIT_PEEK_WEIGHT	20000u		  /* ... and so is heavier (ruleset_weight): 0.2 ms */
 #define LIMIT_OFREP_STREAMS	4000u		  /* of one server: a page that is open is one */
+#define LIMIT_OFREP_ORG		2000u		  /* ... of one organization ... */
+#define LIMIT_OFREP_HOLDER	1000u		  /* ... and of one token: all visitors of a site share it */
 #define LIMIT_OFREP_CHECK_US	INT64_C(10000000) /* how often who follows is looked at, besides with news */
 #define LIMIT_OFREP_TICKET_US                                                                                \
 	INT64_C(1800000000)		    /* the address of a stream is good for one or two of these */

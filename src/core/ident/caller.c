@@ -642,6 +642,18 @@ caller_is_narrowed(const struct caller *c)
 	return !(c->scope.all_environments && c->scope.all_keys);
 }
 
+/* Ids: nothing in them needs escaping. */
+str
+caller_environments(const struct caller *c, struct arena *a)
+{
+	str text = STR("[");
+
+	for (size_t i = 0; !c->scope.all_environments && i < c->scope.environment_count; i++)
+		text = arena_printf(a, "%.*s%s\"%.*s\"", STR_ARG(text), i ? "," : "",
+			STR_ARG(c->scope.environments[i]));
+	return arena_printf(a, "%.*s]", STR_ARG(text));
+}
+
 bool
 caller_reaches(const struct caller *c, str environment_id, str key)
 {
