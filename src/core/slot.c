@@ -61,7 +61,8 @@ slots_new(int waits)
 	CHECK(s != NULL && pthread_mutex_init(&s->lock, NULL) == 0);
 	s->most[SLOT_EVENTS] = s->most[SLOT_MCP] =
 		(struct most){ LIMIT_STREAMS_HOLDER, LIMIT_STREAMS_ORG, LIMIT_FOLLOWERS, true };
-	s->most[SLOT_OFREP] = (struct most){ LIMIT_OFREP_HOLDER, LIMIT_OFREP_ORG, LIMIT_OFREP_STREAMS, false };
+	s->most[SLOT_OFREP] =
+		(struct most){ LIMIT_OFREP_HOLDER, LIMIT_OFREP_ORG, LIMIT_OFREP_STREAMS, false };
 	s->most[SLOT_WAIT] = (struct most){ at_least_one(all / 2), at_least_one(all * 3 / 4), all, true };
 	return s;
 }
@@ -144,8 +145,8 @@ keep(char **at, str text)
 static struct slot *
 new_slot(enum slot_kind kind, const struct slot_owner *o)
 {
-	struct slot *one = calloc(
-		1, sizeof(*one) + o->org_id.len + o->principal_id.len + o->delegator_id.len + 1);
+	struct slot *one =
+		calloc(1, sizeof(*one) + o->org_id.len + o->principal_id.len + o->delegator_id.len + 1);
 	char *at;
 
 	CHECK(one != NULL);
@@ -178,7 +179,8 @@ refuse(struct ctx *cx, const struct most *m, enum full full)
 	ctx_header(cx, "Retry-After", STR("10"));
 	if (full == FULL_SERVER)
 		return fail(cx, E_UNAVAILABLE, "too many follow already; poll instead, or come later");
-	return fail(cx, E_RATE_LIMITED, "%s may hold %zu of these streams at once, and %s; close one, or poll",
+	return fail(cx, E_RATE_LIMITED,
+		"%s may hold %zu of these streams at once, and %s; close one, or poll",
 		full == FULL_ORG ? "one organization" : "one agent or person",
 		full == FULL_ORG ? m->org : m->holder,
 		full == FULL_ORG ? "yours has as many as agents or all may" : "you hold as many");

@@ -12,6 +12,7 @@ import { ok, refused, World } from './lib/flow.mjs';
 import { ask as mcp } from './lib/mcp-clients.mjs';
 import { program, streamEnded, temporaryDirectory, until } from './lib/server.mjs';
 
+const OTHER = 'PLANTED-key';
 let w, boss, shop, planted, wide;
 const MARK = /PLANTED-[a-z-]+/g;
 /** Markers that a text holds, but for the one that every token of this scope may see. */
@@ -32,10 +33,12 @@ const config = (env, resourceKey, defaultValue) => ['flag.set_default_value_conf
 /** What a token for staging and payments.* may not see, pending and applied; and one of each that it may. */
 async function plant() {
 	await shop.config('payments.limit', { type: 'string', defaultValue: 'PLANTED-in-scope' });
-	await shop.config('other.limit', { type: 'string', defaultValue: 'PLANTED-other-key' });
+	await shop.config(OTHER, { type: 'string', defaultValue: 'PLANTED-other-key' });
 	await shop.put('configs', 'payments.limit', { defaultValue: 'PLANTED-production-value', rules: [] }, shop.live);
+	await ok(boss.post('/api/v1/orgs/default/projects', { key: 'hidden', name: 'PLANTED-project' }));
+	await ok(boss.post(`/api/v1/projects/${shop.project.id}/environments`, { key: 'hidden', name: 'PLANTED-environment' }));
 	const outside = [];
-	for (const [tool, input] of [config(shop.live, 'payments.limit', 'PLANTED-production-payload'), config(shop.staging, 'other.limit', 'PLANTED-other-payload'), ['note.create', { title: 'PLANTED-note', text: 'PLANTED-note-text' }]]) {
+	for (const [tool, input] of [config(shop.live, 'payments.limit', 'PLANTED-production-payload'), config(shop.staging, OTHER, 'PLANTED-other-payload'), ['note.create', { title: 'PLANTED-note', text: 'PLANTED-note-text' }]]) {
 		const applied = await propose(tool, input);
 		await ok(boss.post(`/api/v1/proposals/${applied.proposalId}/approve`, { viewHash: applied.viewHash, apply: true }));
 		outside.push(applied, await propose(tool, input.diff ? { ...input, diff: { defaultValue: `${input.diff.defaultValue}-again` } } : input));
@@ -66,8 +69,8 @@ async function values() {
 		'/api/v1/orgs/{slug}': { slug: ['default'], id: entries },
 		'/api/v1/proposals/{id}': { id: proposals },
 		'/api/v1/envs/{id}': { id: [shop.staging.id, shop.live.id] },
-		'/api/v1/envs/{envId}': { envId: [shop.staging.id, shop.live.id], key: ['payments.limit', 'other.limit'], id: ['none'] },
-		'/api/v1/projects/{id}': { id: await items('/api/v1/projects'), key: ['payments.limit', 'other.limit'] },
+		'/api/v1/envs/{envId}': { envId: [shop.staging.id, shop.live.id], key: ['payments.limit', OTHER], id: ['none'] },
+		'/api/v1/projects/{id}': { id: await items('/api/v1/projects'), key: ['payments.limit', OTHER] },
 		'/api/v1/agents/{id}': { id: await items('/api/v1/agents') },
 		'/api/v1/members/{id}': { id: await items('/api/v1/members') },
 		'/api/v1/teams/{id}': { id: ['none'] },
@@ -78,12 +81,12 @@ async function values() {
 
 /** The body of an operation that reads and takes one. A new one has to be named here. */
 function bodies() {
-	const envs = [shop.staging.id, shop.live.id], keys = ['payments.limit', 'other.limit'];
+	const envs = [shop.staging.id, shop.live.id], keys = ['payments.limit', OTHER];
 	const each = (of) => envs.flatMap((envId) => keys.map((key) => of(envId, key)));
 	return {
 		policy_explain: each((environmentId, resourceKey) => ({ tool: 'flag.set_default_value_config', environmentId, input: { envId: environmentId, resourceKey, diff: { defaultValue: 'x' } } })),
 		evaluate: keys.flatMap((key) => [{ context: {} }, { context: {}, keys: [key], verboseReason: true }]),
-		evaluate_preview: [{ contexts: [{}] }, { contexts: [{}], ruleset: { configs: { 'other.limit': { defaultValue: 'x' } } } }],
+		evaluate_preview: [{ contexts: [{}] }, { contexts: [{}], ruleset: { configs: { [OTHER]: { defaultValue: 'x' } } } }],
 		evaluate_history: [{ context: {} }],
 		tool_call: [
 			...each((envId, resourceKey) => ({ tool: 'flag.describe_config', input: { envId, resourceKey } })),
@@ -148,7 +151,8 @@ for (const kind of ['person', 'agent', 'admin agent'])
 		const who = (await narrowed(kind)).ask(), leaks = [];
 		let inScope = 0;
 		const count = await walk(who, (id, { text, status }, target) => {
-			if (found(text).length) leaks.push(`${id} ${target}: ${found(text)} (${status})`);
+			// what the caller named is said back to them
+			if (found(text).some((mark) => !target.includes(mark))) leaks.push(`${id} ${target}: ${found(text)} (${status})`);
 			inScope += text.includes('PLANTED-in-scope');
 		}, { changes: kind === 'person' }); // what an observer tries to change is refused: errors are answers, too
 		assert.deepEqual(leaks, []);
@@ -158,7 +162,7 @@ for (const kind of ['person', 'agent', 'admin agent'])
 test('the inventory finds what is not kept back: a token for everything sees every marker', async () => {
 	const seen = new Set();
 	await walk(w.admin, (id, { text }) => found(text).forEach((mark) => seen.add(mark)));
-	assert.deepEqual([...seen].sort(), ['PLANTED-note', 'PLANTED-note-text', 'PLANTED-other-key', 'PLANTED-other-payload', 'PLANTED-other-payload-again', 'PLANTED-production-payload', 'PLANTED-production-payload-again', 'PLANTED-production-value']);
+	assert.deepEqual([...seen].sort(), ['PLANTED-environment', 'PLANTED-key', 'PLANTED-note', 'PLANTED-note-text', 'PLANTED-other-key', 'PLANTED-other-payload', 'PLANTED-other-payload-again', 'PLANTED-production-payload', 'PLANTED-production-payload-again', 'PLANTED-production-value', 'PLANTED-project']);
 });
 
 test('ID-6 MCP shows a narrowed token no more: tools, resources, prompts, completions', async () => {

@@ -16,16 +16,16 @@
 
 #include "base/buf.h"
 #include "core/audit/tree.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 
 enum audit_format { AUDIT_JSONL, AUDIT_CSV };
 
 struct audit_export {
 	str org_id;
 	enum audit_format format;
-	int64_t size;  /* how far: the size of a checkpoint; 0: the newest one's */
-	int64_t from;  /* the first entry of this page; 0 also writes the first line */
-	int64_t limit; /* entries of this page, 1 to LIMIT_AUDIT_EXPORT */
+	int64_t size;			    /* how far: the size of a checkpoint; 0: the newest one's */
+	int64_t from;			    /* the first entry of this page; 0 also writes the first line */
+	int64_t limit;			    /* entries of this page, 1 to LIMIT_AUDIT_EXPORT */
 	const struct visibility *selection; /* only what it shows; NULL: everything */
 };
 
@@ -51,7 +51,7 @@ status audit_export_file(struct ctx *cx, const struct audit_export *e, int fd, s
 
 /* The first line of a JSON lines export, with its end. */
 str audit_export_header(struct arena *a, str key, str note);
-#define AUDIT_EXPORT    "audit-export"
+#define AUDIT_EXPORT	"audit-export"
 #define AUDIT_SELECTION "audit-selection" /* "countersign" of the first line of a selection */
 
 #endif

@@ -230,7 +230,8 @@ find_whole(struct ctx *cx, str slug, str *out_org_id)
 	if (!caller_is_narrowed(cx->caller))
 		return OK;
 	return fail(cx, E_FORBIDDEN,
-		"Forbidden: proofs (your token is for some environments or keys only, so what it sees of the log is "
+		"Forbidden: proofs (your token is for some environments or keys only, so what it sees of the "
+		"log is "
 		"a selection, for which there is no proof)");
 }
 

@@ -10,15 +10,15 @@
 
 #include "core/audit/tree.h"
 #include "core/audit/vault.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 
 struct audit_filter {
 	struct audit_row
 		want; /* what is empty, 0 or false is not asked for; approvers: one id that is among them */
 	bool not_via_token, not_with_override;
-	str cursor;		/* entries older than this id; empty: from the newest */
-	int64_t from_us, to_us; /* from inclusive, to exclusive; 0: open */
-	int64_t limit;		/* 1 to LIMIT_AUDIT_PAGE */
+	str cursor;			     /* entries older than this id; empty: from the newest */
+	int64_t from_us, to_us;		     /* from inclusive, to exclusive; 0: open */
+	int64_t limit;			     /* 1 to LIMIT_AUDIT_PAGE */
 	const struct visibility *visibility; /* of who asks; NULL: everything is shown */
 };
 
@@ -47,8 +47,8 @@ struct audit_found {
 };
 
 /* E_NOT_FOUND  there is no such entry in this log, or v does not show it */
-status audit_get(struct ctx *cx, str org_id, str entry_id, const struct visibility *v, struct audit_found *out)
-	MUST_USE;
+status audit_get(struct ctx *cx, str org_id, str entry_id, const struct visibility *v,
+	struct audit_found *out) MUST_USE;
 
 struct audit_inclusion {
 	int64_t leaf_index;

@@ -244,7 +244,8 @@ verify(struct ctx *cx, struct reader *r, str key, str held, struct audit_report 
 	TRY(next_line(cx, r, &line, &more, &wrong));
 	if (more && is_selection(cx, line)) {
 		problem(cx, report,
-			"this is a selection of the log, made for an agent or a token that does not see all of it; it "
+			"this is a selection of the log, made for an agent or a token that does not see all "
+			"of it; it "
 			"cannot be verified: export the log as a person who sees all of it");
 		return OK;
 	}

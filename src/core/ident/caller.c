@@ -649,8 +649,8 @@ caller_environments(const struct caller *c, struct arena *a)
 	str text = STR("[");
 
 	for (size_t i = 0; !c->scope.all_environments && i < c->scope.environment_count; i++)
-		text = arena_printf(a, "%.*s%s\"%.*s\"", STR_ARG(text), i ? "," : "",
-			STR_ARG(c->scope.environments[i]));
+		text = arena_printf(
+			a, "%.*s%s\"%.*s\"", STR_ARG(text), i ? "," : "", STR_ARG(c->scope.environments[i]));
 	return arena_printf(a, "%.*s]", STR_ARG(text));
 }
 

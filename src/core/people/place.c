@@ -134,7 +134,8 @@ const struct op place_ops[] = {
 		.path = "/api/v1/projects",
 		.rule = "access.project.read",
 		.tx = OP_TX_READ,
-		.doc = "Lists the organization's projects: of a token for some environments those they are in.",
+		.doc = "Lists the organization's projects: of a token for some environments those they are "
+		       "in.",
 		.in = page_in,
 		.in_size = sizeof(struct page_in),
 		.out = op_list_out,

@@ -4,7 +4,7 @@
 #include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/gate/gate.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 #include "core/gate/settings.h"
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
@@ -408,7 +408,8 @@ find(struct ctx *cx, const struct apply_in *in, struct applying *a)
 	if (!in->token.len)
 		return sight_require(cx, &a->p);
 	TRY(visibility_of(cx, &v));
-	return row_token_is(cx, &a->p, in->token) && visibility_has_tool(v, a->p.tool) ? OK : no_such_token(cx);
+	return row_token_is(cx, &a->p, in->token) && visibility_has_tool(v, a->p.tool) ? OK
+										       : no_such_token(cx);
 }
 
 /* In our own database: done, or failed, in this transaction. */

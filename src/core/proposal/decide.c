@@ -3,7 +3,7 @@
 #include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/event.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "core/gate/gate.h"
 #include "core/gate/settings.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/tally.h"
@@ -97,7 +97,8 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 	if (f.tool)
 		f.tier = permission_tier(&snapshot, f.tool, &f.tier_stored);
 	TRY(visibility_of(cx, &own));
-	if (!f.tool || !visibility_has_tool(own, str_of(f.tool->name)) || (self && !gate_lists(who, &snapshot, f.tool)))
+	if (!f.tool || !visibility_has_tool(own, str_of(f.tool->name)) ||
+		(self && !gate_lists(who, &snapshot, f.tool)))
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(i->tool));
 	f.override_ = permission_override(&snapshot, f.tool);
 	f.schema_known = tool_inspectable(cx->tools, f.tool);

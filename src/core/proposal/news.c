@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/news.h"
 
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 #include "core/id.h"
 #include "core/proposal/sight.h"
 #include "db/db.h"

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "core/gate/gate.h"
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "db/db.h"
@@ -77,9 +77,8 @@ may_decide(struct ctx *cx, const struct proposal *p)
 bool
 sight_of(struct ctx *cx, const struct proposal *p)
 {
-	return is_shown(cx, p) &&
-	       (sight_is_party(cx, p) || may_decide(cx, p) ||
-		       caller_may(cx->caller, STR("proposal.proposal.read")));
+	return is_shown(cx, p) && (sight_is_party(cx, p) || may_decide(cx, p) ||
+					  caller_may(cx->caller, STR("proposal.proposal.read")));
 }
 
 bool

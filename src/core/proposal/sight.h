@@ -4,7 +4,7 @@
  *
  * The proposer, the person it was proposed for, whoever may approve or apply it, and who holds
  * proposal.proposal.read; and of them a narrowed token only what is in its scope or was asked for with it, an agent
- * nothing of a tool that is blocked for it (core/gate/visibility).
+ * nothing of a tool that is blocked for it (core/visibility).
  */
 #ifndef CORE_PROPOSAL_SIGHT_H
 #define CORE_PROPOSAL_SIGHT_H

@@ -84,8 +84,7 @@ followers_reserve(struct mcp_call *c)
 {
 	if (atomic_load(&c->mcp->followers->stop))
 		return fail(c->cx, E_UNAVAILABLE, "the server stops; come again");
-	return slot_take(
-		c->cx, event_slots(c->mcp->options.base->events), SLOT_MCP, &c->owner, &c->slot);
+	return slot_take(c->cx, event_slots(c->mcp->options.base->events), SLOT_MCP, &c->owner, &c->slot);
 }
 
 static void

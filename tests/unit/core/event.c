@@ -201,7 +201,8 @@ fill_with_agents(struct taking *t, enum slot_kind kind, str org)
 	size_t before = t->count;
 
 	for (int agent = 0; t->count < HELD; agent++) {
-		struct slot_owner o = { .org_id = org, .principal_id = arena_printf(&t->arena, "agent %d", agent) };
+		struct slot_owner o = { .org_id = org,
+			.principal_id = arena_printf(&t->arena, "agent %d", agent) };
 		size_t had = t->count;
 
 		while (t->count < HELD && take(t, kind, o) == OK)
@@ -215,8 +216,12 @@ fill_with_agents(struct taking *t, enum slot_kind kind, str org)
 static void
 one_agent_holds_a_few_streams_and_not_those_of_others(void **state)
 {
-	struct slot_owner agent = { .org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ann") };
-	struct slot_owner of_ben = { .org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ben") };
+	struct slot_owner agent = {
+		.org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ann")
+	};
+	struct slot_owner of_ben = {
+		.org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ben")
+	};
 	struct slot_stats stats;
 	struct taking t;
 
@@ -254,11 +259,12 @@ agents_leave_a_quarter_to_people_and_an_organization_leaves_room_to_others(void 
 
 		assert_int_equal(take(&t, SLOT_EVENTS, o), OK);
 	}
-	assert_int_equal(take(&t, SLOT_EVENTS,
-				 (struct slot_owner){ STR("org"), STR("one more"), { NULL, 0 }, true }),
-		E_RATE_LIMITED);
 	assert_int_equal(
-		take(&t, SLOT_EVENTS, (struct slot_owner){ .org_id = STR("other"), .principal_id = STR("agent") }), OK);
+		take(&t, SLOT_EVENTS, (struct slot_owner){ STR("org"), STR("one more"), { NULL, 0 }, true }),
+		E_RATE_LIMITED);
+	assert_int_equal(take(&t, SLOT_EVENTS,
+				 (struct slot_owner){ .org_id = STR("other"), .principal_id = STR("agent") }),
+		OK);
 	taking_done(&t);
 }
 
@@ -269,17 +275,19 @@ waits_leave_one_to_people_and_one_agent_has_half(void **state)
 
 	(void)state;
 	taking_init(&t, 8);
-	assert_int_equal(take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }), OK);
-	while (take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }) == OK)
+	assert_int_equal(
+		take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }),
+		OK);
+	while (take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }) ==
+		OK)
 		continue;
 	assert_int_equal(t.count, 4);
 	(void)fill_with_agents(&t, SLOT_WAIT, STR("org"));
 	assert_int_equal(t.count, 4); /* three quarters of six, rounded for people */
 	(void)fill_with_agents(&t, SLOT_WAIT, STR("other"));
 	assert_int_equal(t.count, 6);
-	assert_int_equal(take(&t, SLOT_WAIT,
-				 (struct slot_owner){ STR("org"), STR("person"), { NULL, 0 }, true }),
-		OK);
+	assert_int_equal(
+		take(&t, SLOT_WAIT, (struct slot_owner){ STR("org"), STR("person"), { NULL, 0 }, true }), OK);
 	taking_done(&t);
 }
 

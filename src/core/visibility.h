@@ -7,8 +7,8 @@
  *
  * Read once for each identified caller (cx->visibility) and used by every list, log and stream. It gives no right.
  */
-#ifndef CORE_GATE_VISIBILITY_H
-#define CORE_GATE_VISIBILITY_H
+#ifndef CORE_VISIBILITY_H
+#define CORE_VISIBILITY_H
 
 #include "core/ident/caller.h"
 

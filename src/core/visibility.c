@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/gate/visibility.h"
+#include "core/visibility.h"
 
 #include "core/gate/permission.h"
 
