@@ -212,13 +212,9 @@
 	INT64_C(10000000) /* that while: long enough to start again, short enough to be waited for */
 
 /* --- tools --- */
-#define LIMIT_EVENT_POLL_US  INT64_C(500000) /* another server's hint may never come */
-#define LIMIT_AGENT_TOOLS    2000u	     /* tiers of one agent: all tools of many upstreams */
-#define LIMIT_FOLLOWERS	     1000u	     /* event streams of one server: each is a look twice a second */
-#define LIMIT_STREAMS_ORG    256u	     /* ... of one organization: others find room */
-#define LIMIT_STREAMS_HOLDER 32u /* ... of one agent or person: more than one has pages and programs open */
-#define LIMIT_PROPOSAL_SCAN                                                                                  \
-	5000u /* proposals that one list looks at for who sees few; then it hands out a cursor */
+#define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
+#define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
+#define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
 #define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
 #define LIMIT_TOOL_DEFINITION  (64u * KIB)	/* another server's: what an admin has to read */
@@ -237,6 +233,14 @@
 #define LIMIT_UPSTREAM_DEADLINE_MOST_MS 120000
 #define LIMIT_UPSTREAM_RESULT		(512u * KIB) /* of a call: it goes to a model */
 #define LIMIT_TOOL_NAME			200u	     /* an upstream's own name stands in it */
+
+/* --- streams and waits that somebody holds (core/slot), and lists of who sees few (core/visibility) --- */
+#define LIMIT_STREAMS_ORG    256u  /* of LIMIT_FOLLOWERS, of one organization: others find room */
+#define LIMIT_STREAMS_HOLDER 32u   /* of one agent or person: who has more has pages and programs open */
+#define LIMIT_OFREP_ORG	     2000u /* of LIMIT_OFREP_STREAMS */
+#define LIMIT_OFREP_HOLDER   1000u /* of one token: all visitors of a site share it */
+#define LIMIT_MCP_FOLLOWED   128u  /* of LIMIT_MCP_SUBSCRIPTIONS, of one agent or person: its oldest goes */
+#define LIMIT_PROPOSAL_SCAN  5000u /* proposals that one list looks at; then it hands out a cursor */
 
 /* --- what is done outside --- */
 #define LIMIT_SEND_LEASE_US    INT64_C(5000000) /* from a claim to its send: later nothing is sent */
@@ -260,13 +264,11 @@
 #define LIMIT_MCP_BATCH		  16u	/* messages of one batch: one worker runs them */
 #define LIMIT_MCP_ANSWERED	  256u	/* tasks whose client is not asked again; an older one is */
 #define LIMIT_MCP_SUBSCRIPTIONS	  1024u /* resources that legacy sessions follow, all of them */
-#define LIMIT_MCP_SUBSCRIPTIONS_HOLDER                                                                       \
-	128u			  /* ... and those of one agent or person: its oldest is forgotten */
-#define LIMIT_MCP_URI	    256u  /* bytes of such a resource's address; ours have 60 */
-#define LIMIT_MCP_WAIT_TEXT 1024u /* a call that waits, as the id of an event: a header carries it */
-#define LIMIT_MCP_URIS	    16u	  /* resources that one stream follows: each is a look */
-#define LIMIT_MCP_PARAMS    256u  /* arguments that headers repeat, of all tools of a server */
-#define LIMIT_MCP_HEADERS   16u	  /* ... and of one call */
+#define LIMIT_MCP_URI		  256u	/* bytes of such a resource's address; ours have 60 */
+#define LIMIT_MCP_WAIT_TEXT	  1024u /* a call that waits, as the id of an event: a header carries it */
+#define LIMIT_MCP_URIS		  16u	/* resources that one stream follows: each is a look */
+#define LIMIT_MCP_PARAMS	  256u	/* arguments that headers repeat, of all tools of a server */
+#define LIMIT_MCP_HEADERS	  16u	/* ... and of one call */
 
 /* --- other MCP servers (exec/mcp) --- */
 #define LIMIT_UPSTREAM_TOOLS	  2000u		      /* of one: as LIMIT_AGENT_TOOLS */
@@ -329,8 +331,6 @@
 #define LIMIT_PEEK_KEYS		50u		  /* evaluated on the event loop; more is a worker's ... */
 #define LIMIT_PEEK_WEIGHT	20000u		  /* ... and so is heavier (ruleset_weight): 0.2 ms */
 #define LIMIT_OFREP_STREAMS	4000u		  /* of one server: a page that is open is one */
-#define LIMIT_OFREP_ORG		2000u		  /* ... of one organization ... */
-#define LIMIT_OFREP_HOLDER	1000u		  /* ... and of one token: all visitors of a site share it */
 #define LIMIT_OFREP_CHECK_US	INT64_C(10000000) /* how often who follows is looked at, besides with news */
 #define LIMIT_OFREP_TICKET_US                                                                                \
 	INT64_C(1800000000)		    /* the address of a stream is good for one or two of these */

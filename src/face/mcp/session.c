@@ -129,7 +129,7 @@ place(struct sessions *s, uint64_t holder)
 		if (!own || one->number < own->number)
 			own = one;
 	}
-	if (count >= LIMIT_MCP_SUBSCRIPTIONS_HOLDER)
+	if (count >= LIMIT_MCP_FOLLOWED)
 		return own;
 	return empty ? empty : oldest;
 }
