@@ -147,6 +147,9 @@ write_db(const struct app *app, struct buf *b)
 	one(b, "countersign_db_reconnects_total", "counter", "Connections made again.", s.reconnects);
 	one(b, "countersign_db_round_trips_total", "counter",
 		"Times that the server was waited for (PostgreSQL).", s.round_trips);
+	one(b, "countersign_db_commits_waiting", "gauge",
+		"COMMITs that the database has not answered for five seconds (PostgreSQL).",
+		s.commits_waiting);
 	one(b, "countersign_db_queue", "gauge",
 		"Transactions waiting for the writer (SQLite) or for a connection (PostgreSQL).",
 		s.queue_now);

@@ -28,16 +28,21 @@ run_health(struct ctx *cx, const void *in, struct json_out *out)
 
 struct ready_out {
 	str status, database;
-	int64_t schema_version;
+	int64_t schema_version, commits_waiting;
 };
-static const char *const ready_words[] = { "ready", NULL };
+static const char *const ready_words[] = { "ready", "reads_only", NULL };
 static const char *const engines[] = { "sqlite", "postgres", NULL };
 static const struct field ready_out[] = {
-	FIELD_TEXT(struct ready_out, status, .need = true, .choices = ready_words, .doc = "It can do work."),
+	FIELD_TEXT(struct ready_out, status, .need = true, .choices = ready_words,
+		.doc = "It can do work; or reads_only: the database does not answer commits, as where a "
+		       "synchronous "
+		       "standby is missing. Some connections are kept for reads."),
 	FIELD_TEXT(struct ready_out, database, .need = true, .choices = engines,
 		.doc = "Which database it uses."),
 	FIELD_INT(struct ready_out, schema_version, .need = true, .min = 1,
 		.doc = "The version of its schema."),
+	FIELD_INT(struct ready_out, commits_waiting, .need = true, .min = 0,
+		.doc = "Commits that the database has not answered for five seconds."),
 	FIELD_END,
 };
 
@@ -46,6 +51,7 @@ run_ready(struct ctx *cx, const void *in, struct json_out *out)
 {
 	struct ready_out answer = { .status = STR("ready"), .database = str_of(db_engine(cx->db)) };
 	struct db_schema schema;
+	struct db_stats stats;
 
 	(void)in;
 	if (atomic_load(&cx->app->draining))
@@ -55,6 +61,10 @@ run_ready(struct ctx *cx, const void *in, struct json_out *out)
 		return fail(cx, E_SCHEMA,
 			"the database's schema is older than this server; it was changed while it ran");
 	answer.schema_version = schema.version;
+	db_stats(cx->db, &stats);
+	answer.commits_waiting = stats.commits_waiting;
+	if (stats.commits_waiting)
+		answer.status = STR("reads_only");
 	json_out_fields(out, ready_out, &answer);
 	return OK;
 }

@@ -103,6 +103,9 @@
 #define LIMIT_PG_IDLE_MS	 15000 /* a stopped process must not keep its locks: functions never wait */
 #define LIMIT_PG_ANSWER_MS	 60000 /* longer than the server's own limits: then the server is gone */
 #define LIMIT_PG_TAKE_MS	 10000 /* waiting for a free connection where the caller has no deadline */
+#define LIMIT_PG_READ_LEAST	 4     /* connections; of so many one is for reads only, */
+#define LIMIT_PG_READ_SHARE	 8     /* and of more than that each eighth */
+#define LIMIT_PG_COMMIT_SLOW_US	 (5 * SECOND_US) /* a COMMIT without an answer for so long is told of */
 #define LIMIT_PG_SETTLE_MS	 15000 /* a lost COMMIT's backend should end, and a crashed server be back */
 #define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
 

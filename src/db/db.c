@@ -82,6 +82,7 @@ db_stats(const struct db *db, struct db_stats *out)
 		.reconnects = atomic_load(&c->reconnects),
 		.queue_now = atomic_load(&c->queue_now),
 		.round_trips = atomic_load(&c->round_trips),
+		.commits_waiting = db->engine->commits_waiting ? db->engine->commits_waiting(db) : 0,
 	};
 }
 

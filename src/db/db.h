@@ -232,7 +232,7 @@ status db_wait(struct ctx *cx) MUST_USE;
 
 /* --- figures for /metrics --- */
 struct db_stats {
-	int64_t transactions, batches, reruns, unknown, reconnects, queue_now, round_trips;
+	int64_t transactions, batches, reruns, unknown, reconnects, queue_now, round_trips, commits_waiting;
 };
 void db_stats(const struct db *db, struct db_stats *out);
 

@@ -84,6 +84,9 @@ struct engine {
 	/* The version of the engine itself, "3.40.1". */
 	status (*version)(struct ctx *cx, struct db *db, str *out_text);
 
+	/* How many COMMITs have waited for an answer for longer than LIMIT_PG_COMMIT_SLOW_US. NULL: none ever does. */
+	int64_t (*commits_waiting)(const struct db *db);
+
 	/*
 	 * Runs tx_call in a transaction on the primary and commits.
 	 * OK: durable. E_COMMIT_UNKNOWN: COMMIT was sent and its answer is lost.

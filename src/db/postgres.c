@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/scoped.h"
 #include "db/pg/link.h"
+#include "db/pg/pooler.h"
 #include "db/wait.h"
 
 #include <stdlib.h>
@@ -21,9 +22,11 @@ struct postgres {
 	struct pglink *links;
 	struct pgstatement *statements; /* of all links, one row each */
 	int link_count;
+	_Atomic int64_t *
+		committing_us; /* of each link: since when its COMMIT waits for an answer (clock_mono_us); 0: it does not */
 
 	pthread_mutex_t mutex; /* guards what follows */
-	pthread_cond_t freed;
+	pthread_cond_t freed, freed_to_write;
 	struct pglink **idle; /* a stack: the warmest link is used first */
 	int idle_count;
 	unsigned epoch; /* links opened before it changed are not trusted any more */
@@ -32,20 +35,32 @@ struct postgres {
 
 /* --- the pool --- */
 
+/* Links that only reads are given. A COMMIT can wait for a standby for a minute, and people must see what is going on. */
+static int
+kept_for_reads(const struct postgres *p, const struct tx *tx)
+{
+	int some = p->link_count / LIMIT_PG_READ_SHARE;
+
+	if (!tx || !tx->writes || p->link_count < LIMIT_PG_READ_LEAST)
+		return 0;
+	return some ? some : 1;
+}
+
+/* tx: what the link is for; NULL: questions of the engine's own. */
 static struct pglink *
-wait_for_link(struct ctx *cx, struct db *db)
+wait_for_link(struct ctx *cx, struct db *db, const struct tx *tx)
 {
 	struct postgres *p = db->self;
 	struct timespec end = wait_until(
 		cx->deadline_us ? cx->deadline_us : clock_mono_us() + LIMIT_PG_TAKE_MS * INT64_C(1000));
 	scoped_lock held = lock(&p->mutex);
-	int waited = 0;
+	int waited = 0, kept = kept_for_reads(p, tx);
 
 	atomic_fetch_add(&db->counters.queue_now, 1);
-	while (!p->idle_count && !waited)
-		waited = pthread_cond_timedwait(&p->freed, &p->mutex, &end);
+	while (p->idle_count <= kept && !waited)
+		waited = pthread_cond_timedwait(kept ? &p->freed_to_write : &p->freed, &p->mutex, &end);
 	atomic_fetch_sub(&db->counters.queue_now, 1);
-	return p->idle_count ? p->idle[--p->idle_count] : NULL;
+	return p->idle_count > kept ? p->idle[--p->idle_count] : NULL;
 }
 
 static void
@@ -54,8 +69,8 @@ give(struct postgres *p, struct pglink *l)
 	scoped_lock held = lock(&p->mutex);
 
 	p->idle[p->idle_count++] = l;
-	CHECK(pthread_cond_signal(&p->freed) ==
-		0); /* one link, one waiter; and nobody takes any while we close */
+	/* One of each kind, since a link may be of no use to a writer; whoever comes second waits again. */
+	CHECK(pthread_cond_signal(&p->freed) == 0 && pthread_cond_signal(&p->freed_to_write) == 0);
 }
 
 static status
@@ -79,9 +94,9 @@ refresh(struct ctx *cx, struct db *db, struct pglink *l)
 /* A link that works, as far as one can know; or NULL and why: E_BUSY none became free, E_UNAVAILABLE no
  * server. */
 static struct pglink *
-take(struct ctx *cx, struct db *db, status *out_why)
+take(struct ctx *cx, struct db *db, const struct tx *tx, status *out_why)
 {
-	struct pglink *l = wait_for_link(cx, db);
+	struct pglink *l = wait_for_link(cx, db, tx);
 
 	if (!l) {
 		*out_why =
@@ -114,6 +129,32 @@ cut(struct ctx *cx, struct pglink *l)
 }
 
 static status
+commit_watched(struct ctx *cx, struct postgres *p, struct pglink *l)
+{
+	_Atomic int64_t *since = &p->committing_us[l - p->links];
+	status s;
+
+	atomic_store(since, clock_mono_us());
+	s = pglink_commit(cx, l);
+	atomic_store(since, 0);
+	return s;
+}
+
+static int64_t
+commits_waiting(const struct db *db)
+{
+	const struct postgres *p = db->self;
+	int64_t waiting = 0, now = clock_mono_us();
+
+	for (int i = 0; i < p->link_count; i++) {
+		int64_t since = atomic_load(&p->committing_us[i]);
+
+		waiting += since && now - since > LIMIT_PG_COMMIT_SLOW_US;
+	}
+	return waiting;
+}
+
+static status
 commit(struct ctx *cx, struct tx *tx, struct pglink *l)
 {
 	status s;
@@ -125,7 +166,7 @@ commit(struct ctx *cx, struct tx *tx, struct pglink *l)
 	}
 	tx->lost_pid = l->backend.pid;
 	tx->lost_started_us = l->backend.started_us;
-	s = pglink_commit(cx, l);
+	s = commit_watched(cx, tx->db->self, l);
 	atomic_fetch_add(&tx->db->counters.batches, 1);
 	if (s == OK && FAULT_FAILS(tx_after_commit)) {
 		(void)cut(cx, l);
@@ -166,7 +207,7 @@ static status
 transact(struct ctx *cx, struct tx *tx)
 {
 	status s;
-	struct pglink *l = take(cx, tx->db, &s);
+	struct pglink *l = take(cx, tx->db, tx, &s);
 
 	if (!l)
 		return s;
@@ -180,7 +221,7 @@ static status
 run_read(struct ctx *cx, struct tx *tx)
 {
 	status s;
-	struct pglink *l = take(cx, tx->db, &s);
+	struct pglink *l = take(cx, tx->db, tx, &s);
 
 	if (!l)
 		return s;
@@ -234,7 +275,7 @@ static status
 settle_once(struct ctx *cx, struct tx *tx, bool *out_settled)
 {
 	status s;
-	struct pglink *l = take(cx, tx->db, &s);
+	struct pglink *l = take(cx, tx->db, tx, &s);
 
 	if (!l)
 		return s;
@@ -372,9 +413,10 @@ free_all(struct postgres *p)
 {
 	for (int i = 0; i < p->link_count; i++)
 		pglink_close(&p->links[i]);
-	CHECK(pthread_cond_destroy(&p->freed) == 0);
+	CHECK(pthread_cond_destroy(&p->freed) == 0 && pthread_cond_destroy(&p->freed_to_write) == 0);
 	CHECK(pthread_mutex_destroy(&p->mutex) == 0);
 	free(p->statements);
+	free(p->committing_us);
 	free(p->links);
 	free(p->idle);
 	free(p->url);
@@ -399,6 +441,7 @@ make(struct db *db, const struct db_options *options)
 
 	p->url = memcpy(zeroed(1, url_size), options->postgres_url, url_size);
 	p->links = zeroed((size_t)count, sizeof(*p->links));
+	p->committing_us = zeroed((size_t)count, sizeof(*p->committing_us));
 	p->idle = zeroed((size_t)count, sizeof(struct pglink *));
 	p->statements = zeroed((size_t)count * row, sizeof(*p->statements));
 	p->link_count = p->idle_count = count;
@@ -410,7 +453,27 @@ make(struct db *db, const struct db_options *options)
 	}
 	CHECK(pthread_mutex_init(&p->mutex, NULL) == 0);
 	wait_init(&p->freed);
+	wait_init(&p->freed_to_write);
 	return p;
+}
+
+/* With a second link where there may be one: two of them show what one cannot. */
+static status
+check_pooler(struct ctx *cx, struct db *db, struct pglink *l)
+{
+	struct postgres *p = db->self;
+	struct pglink *other = NULL;
+	status s = OK;
+
+	if (!pooler_between(l))
+		return OK;
+	if (p->link_count > 1)
+		other = take(cx, db, NULL, &s);
+	if (s == OK)
+		s = pooler_check(cx, l, other);
+	if (other)
+		give(p, other);
+	return s;
 }
 
 /* One link is made at once, to know that it can be; the others when they are needed. */
@@ -426,10 +489,12 @@ open_engine(struct ctx *cx, struct db *db, const struct db_options *options)
 			"the PostgreSQL URL cannot be read; it looks like "
 			"postgresql://user@host:5432/database");
 	db->self = make(db, options);
-	l = take(cx, db, &s);
+	l = take(cx, db, NULL, &s);
 	if (l) {
+		s = check_pooler(cx, db, l);
 		give(db->self, l);
-	} else {
+	}
+	if (s != OK) {
 		free_all(db->self);
 		db->self = NULL;
 	}
@@ -453,7 +518,7 @@ static status
 version(struct ctx *cx, struct db *db, str *out_text)
 {
 	status s;
-	struct pglink *l = take(cx, db, &s);
+	struct pglink *l = take(cx, db, NULL, &s);
 
 	if (!l)
 		return s;
@@ -467,7 +532,7 @@ prepare(struct ctx *cx, struct db *db)
 {
 	struct postgres *p = db->self;
 	status s;
-	struct pglink *l = take(cx, db, &s);
+	struct pglink *l = take(cx, db, NULL, &s);
 
 	if (!l)
 		return s;
@@ -485,6 +550,7 @@ const struct engine engine_postgres = {
 	.open = open_engine,
 	.close = close_engine,
 	.version = version,
+	.commits_waiting = commits_waiting,
 	.transact = transact,
 	.read = run_read,
 	.settle = settle,

@@ -65,6 +65,12 @@ pgerror_is_stale(const PGresult *r)
 	return state_starts(r, "0A000");
 }
 
+bool
+pgerror_is_strange_session(const PGresult *r)
+{
+	return state_starts(r, "42P05") || state_starts(r, "26000");
+}
+
 status
 pgerror_fail(struct ctx *cx, const char *name, const PGresult *r)
 {

@@ -19,6 +19,9 @@ bool pgerror_is_contention(const PGresult *r);
 /* What this connection has prepared no longer fits the schema; a new connection will. */
 bool pgerror_is_stale(const PGresult *r);
 
+/* A prepared statement that this connection made is not there, or one is that it did not make: a pooler's doing. */
+bool pgerror_is_strange_session(const PGresult *r);
+
 /* Fails with the status of r. The sentence holds what was asked (name) and the server's first line, no row's
  * values. */
 status pgerror_fail(struct ctx *cx, const char *name, const PGresult *r) MUST_USE;

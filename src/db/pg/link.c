@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "db/pg/error.h"
+#include "db/pg/pooler.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -125,8 +126,8 @@ hear(struct ctx *cx, struct pglink *l, const struct sql *s, struct row_sink *sin
 		if (pgerror_is_fatal(r))
 			return lose(cx, l);
 		l->contention |= pgerror_is_contention(r);
-		l->stale |= pgerror_is_stale(r);
-		return pgerror_fail(cx, s->name, r);
+		l->stale |= pgerror_is_stale(r) || pgerror_is_strange_session(r);
+		return pgerror_is_strange_session(r) ? pooler_refuse(cx) : pgerror_fail(cx, s->name, r);
 	}
 	if (sink && s->writes && str_to_int(str_of(PQcmdTuples(r)), &touched))
 		sink->touched = touched;
