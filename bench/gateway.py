@@ -30,7 +30,7 @@ import speech
 UPSTREAM = plane.BUILD / 'bench/bench-upstream'
 HOME = plane.ROOT / 'bench/peers/mcp'
 AGENTS, CLIENTS, PARKED = 64, 32, 1000
-OURS = ['--log-level', 'warn', '--workers', '16', '--stdio-upstreams', 'sandboxed']
+OURS = ['--log-level', 'warn', '--workers', '16', '--stdio-upstreams', 'sandboxed', '--stdio-paths', str(UPSTREAM)]
 CALL = {'name': 'read_item', 'arguments': {'id': 'seven'}}
 ADDED_GOAL, RATIO_GOAL, MEMORY_GOAL = 300, 4, 100
 
@@ -125,7 +125,7 @@ def main():
         tokens = ours.agents(AGENTS)
         near = mount(ours, 'near', {'kind': 'http', 'url': f'http://127.0.0.1:{direct}/mcp', 'networks': ['127.0.0.0/8']})
         pipe = mount(ours, 'pipe', {'kind': 'stdio', 'program': {'argv': [str(UPSTREAM), 'stdio'], 'paths': [
-            {'path': str(plane.BUILD)}]}})
+            {'path': str(UPSTREAM)}]}})
         speech.ask(ours.port, tokens[0], 'tools/call', CALL | {'name': near})
         asks = {name: speech.write_request(where / name, '"seven"', 'tools/call', CALL | {'name': name}, speech.MODERN)
                 for name in ('read_item', near, pipe)}

@@ -64,7 +64,7 @@ struct config {
 	str config, listen, data, database, keys, log_level, tls_certificate, tls_key;
 	str public_url, oidc_issuer, oidc_client_id, oidc_client_secret, oidc_ca;
 	str oidc_newcomer_role, oidc_newcomer_domains;
-	str oauth_document_hosts, oauth_ca, stdio_upstreams;
+	str oauth_document_hosts, oauth_ca, stdio_upstreams, stdio_paths;
 	str server, server_ca, token; /* the client's */
 	int64_t workers, database_connections, sqlite_batch, oauth_registrations;
 	int64_t max_connections, max_connections_per_address, drain_seconds, evaluations_per_second;

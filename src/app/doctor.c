@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "base/scoped.h"
 #include "db/db.h"
+#include "exec/sandbox/group.h"
+#include "exec/sandbox/trial.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -203,6 +205,48 @@ check_namespaces(struct ctx *cx)
 	return say(cx, FINE, "available");
 }
 
+/* What the sandbox of programs rests on, tried as it is used. */
+static struct finding
+check_sandbox(struct ctx *cx)
+{
+	bool wanted = str_eq(cx->app->config.stdio_upstreams, STR("sandboxed"));
+	str why;
+
+	if (!sandbox_try(cx, &why))
+		return say(cx, wanted ? BAD : WARN,
+			"programs cannot be started in a sandbox: %.*s; with stdio-upstreams sandboxed none "
+			"is started",
+			STR_ARG(why));
+	return say(
+		cx, FINE, "bubblewrap works, with a filter of system calls and without new user namespaces");
+}
+
+static struct finding
+check_group(struct ctx *cx)
+{
+	struct group g;
+
+	group_make(&g, LIMIT_SANDBOX_MEMORY, LIMIT_SANDBOX_PROCESSES);
+	group_remove(&g);
+	if (g.memory && g.processes)
+		return say(cx, FINE,
+			"a program and all it starts have together at most %u MiB and %u processes (control "
+			"group)",
+			(unsigned)(LIMIT_SANDBOX_MEMORY / MIB), LIMIT_SANDBOX_PROCESSES);
+	if (!g.processes && geteuid() == 0)
+		return say(cx, WARN,
+			"we run as root and may make no control group, so nothing limits how many processes "
+			"a program has%s; run the server as another user, or delegate a control group to it",
+			g.memory ? "" : ", and its memory only for each process");
+	return say(cx, WARN,
+		"we may not make control groups of %s: a program has at most %u processes, with %u MiB of "
+		"data each; delegate a control group to the server to limit them together",
+		g.processes ? "memory"
+		: g.memory  ? "processes"
+			    : "memory and processes",
+		LIMIT_SANDBOX_PROCESSES, (unsigned)(LIMIT_UPSTREAM_MEMORY / MIB));
+}
+
 static struct finding
 check_files(struct ctx *cx)
 {
@@ -274,6 +318,8 @@ static const struct {
 	{ "landlock", check_landlock },
 	{ "seccomp", check_seccomp },
 	{ "user namespaces", check_namespaces },
+	{ "sandbox", check_sandbox },
+	{ "control groups", check_group },
 };
 
 static const char *const level_names[] = { [FINE] = "ok", [WARN] = "warn", [BAD] = "fail" };

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "exec/sandbox/hold.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,8 @@ main(int argc, char **argv)
 	int code;
 
 	(void)argc;
+	if (hold_wanted(argv)) /* not a command: what a server starts to hold a program */
+		return hold_run(argv);
 	keep_memory_private();
 	(void)signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write, not our death */
 	arena_init(&arena, LIMIT_REQUEST_ARENA);

@@ -14,6 +14,7 @@
 #include "app/app.h"
 
 #include "app/wrap/address.h"
+#include "app/wrap/confines.h"
 #include "app/page.h"
 #include "app/store.h"
 #include "base/check.h"
@@ -390,11 +391,15 @@ programs_of(const struct config *c)
 }
 
 static void
-start_upstreams(struct app *app)
+start_upstreams(struct ctx *cx)
 {
+	struct app *app = cx->app;
+	struct walls *walls = ARENA_NEW(cx->arena, struct walls);
+
+	confines_read(cx, walls);
 	app->base.outside = &app->outside;
-	app->upstreams = upstreams_new(
-		&(struct upstreams_options){ .base = &app->base, .programs = programs_of(&app->config) });
+	app->upstreams = upstreams_new(&(struct upstreams_options){
+		.base = &app->base, .programs = programs_of(&app->config), .walls = walls });
 	app->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = upstreams_call,
 		.prepare = upstreams_prepare,
 		.arg = app->upstreams,
@@ -426,7 +431,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->base.behind = app->behind;
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
-	start_upstreams(app);
+	start_upstreams(cx);
 	app->outside.providers[TOOL_WEBHOOK] = (struct outside_provider){ .call = command_call };
 	app->courier = courier_start(&(struct courier_options){ .db = app->db, .keys = cx->keys });
 	app->recall = recall_new(app->config.evaluations_per_second);

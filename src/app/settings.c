@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "exec/sandbox/walls.h"
 
 static bool
 is_port(str text)
@@ -134,6 +135,15 @@ is_domains(str text)
 			return false;
 	}
 	return true;
+}
+
+static bool
+is_paths(str text)
+{
+	struct walls_path listed[LIMIT_SANDBOX_PATHS];
+	size_t count;
+
+	return walls_read_list(text, listed, LIMIT_SANDBOX_PATHS, &count);
 }
 
 /* What can stand in a header as one word. */
@@ -402,7 +412,20 @@ const struct setting settings[] = {
 		ROW(stdio_upstreams),
 		.check = is_programs,
 		.accepts = "off, sandboxed or unconfined",
-		.where = IN_SERVE },
+		.where = IN_SERVE | IN_DOCTOR },
+	{ .flag = { "stdio-paths", "PATHS", "",
+		  "What such programs may be shown of this machine in their sandbox, besides the system's "
+		  "own "
+		  "directories: absolute paths separated by commas, each with what is below it, to be read, "
+		  "or "
+		  "with :rw behind it to be written. An admin chooses among these for each program. "
+		  "Countersign's "
+		  "own data, keys, configuration and program are never shown." },
+		.group = "Other systems",
+		ROW(stdio_paths),
+		.check = is_paths,
+		.accepts = "absolute paths separated by commas, such as /srv/files,/srv/letters:rw",
+		.where = IN_SERVE | IN_DOCTOR },
 
 	{ .flag = { "workers", "N", "32", "Threads that run what needs the database." },
 		.group = "Running",

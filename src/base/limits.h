@@ -289,6 +289,10 @@
 #define LIMIT_UPSTREAM_FILES	  1024u		    /* open files of a program */
 #define LIMIT_UPSTREAM_FILE_BYTES (1024u * MIB)	    /* of a file that it writes */
 #define LIMIT_UPSTREAM_MEMORY	  (4096u * MIB)	    /* of its data: node reserves more than it uses */
+#define LIMIT_SANDBOX_MEMORY	  (2048u * MIB)	    /* that a program and what it starts use together */
+#define LIMIT_SANDBOX_PROCESSES	  256u		    /* threads count: npx, a shell and node are some forty */
+#define LIMIT_SANDBOX_PATHS	  64u		    /* that an operator lists in stdio-paths */
+#define LIMIT_SANDBOX_SECRETS	  24u		    /* places of ours that no program is shown */
 
 /* --- flags: a rule is written by a person; what a program makes is a list or a segment --- */
 #define LIMIT_RULESET_BYTES    (64u * MIB) /* one environment compiled; 10,000 flags take a tenth */

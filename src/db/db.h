@@ -89,6 +89,9 @@ struct db_options {
  */
 status db_open(struct ctx *cx, const struct db_options *options, struct db **out_db) MUST_USE;
 
+/* Where the sockets of a PostgreSQL on this machine may be, by its connection string; how many of `most`. */
+size_t db_socket_folders(struct arena *a, const char *postgres_url, str *out, size_t most);
+
 /* Waits for what was accepted, then closes. */
 void db_close(struct db *db);
 

@@ -566,3 +566,9 @@ const struct engine engine_postgres = {
 	.migrate_lock = migrate_lock,
 	.script = script,
 };
+
+size_t
+db_socket_folders(struct arena *a, const char *postgres_url, str *out, size_t most)
+{
+	return pglink_socket_folders(a, postgres_url, out, most);
+}

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `countersign upstream`: other MCP servers from the command line (EX-3, CLI-1).
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
+import { removeTree, temporaryDirectory } from './lib/process.mjs';
 import { run, startSetUp } from './lib/server.mjs';
 import { startUpstream, tool } from './lib/upstream.mjs';
 
-let server, up, admin, agent;
+let server, up, admin, agent, folder;
 before(async () => {
-	server = await startSetUp({ args: ['--stdio-upstreams', 'sandboxed'] });
+	folder = await fs.realpath(await temporaryDirectory());
+	server = await startSetUp({ args: ['--stdio-upstreams', 'sandboxed', '--stdio-paths', `/etc/hostname,${folder}:rw`] });
 	up = await startUpstream({ tools: [tool('get_file'), tool('write_file'), tool('gеt_file')], token: 'sesame' });
 	const as = (token) => ({ env: { COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token, THEIR_TOKEN: 'sesame' } });
 	admin = as(server.first.adminToken);
@@ -17,6 +20,7 @@ before(async () => {
 after(async () => {
 	await up?.stop();
 	await server?.stop();
+	if (folder) await removeTree(folder);
 });
 
 const upstream = async (...args) => {
@@ -67,14 +71,15 @@ test('CLI-1 EX-3 add, refresh, accept, refuse, disable, enable, remove', async (
 });
 
 test('CLI-1 EX-3 a program is added with what it is granted', async () => {
-	const told = await upstream('add', 'shell', '--read', '/etc/hostname', '--allow-network', '--', 'sh', '/tmp');
-	assert.match(told, /^Program +\S+\/sh \/tmp$/m);
-	assert.match(told, /^May write +\/tmp$/m);
+	const told = await upstream('add', 'shell', '--read', '/etc/hostname', '--allow-network', '--', 'sh', folder);
+	assert.match(told, new RegExp(`^Program +\\S+/sh ${folder}$`, 'm'));
+	assert.match(told, new RegExp(`^May write +${folder}$`, 'm'));
 	assert.match(told, /^Network +whatever this machine reaches$/m);
 	const { program } = (await json('list')).upstreams.find(({ name }) => name === 'shell');
-	assert.deepEqual(program.paths, [{ path: '/etc/hostname', writable: false }, { path: '/tmp', writable: true }]);
+	assert.deepEqual(program.paths.toSorted((a, b) => a.writable - b.writable), [{ path: '/etc/hostname', writable: false }, { path: folder, writable: true }]);
 	assert.equal(program.network, true);
 	await upstream('remove', 'shell');
+	await fails(1, ['add', 'shell', '--read', '/etc/passwd', '--', 'sh'], /\/etc\/passwd is not a path that this server's operator lists for programs; add it to the setting stdio-paths/);
 });
 
 test('CLI-1 what the server refuses is said with its fields', async () => {

@@ -7,6 +7,7 @@ import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/pr
 import path from 'node:path';
 import { test } from 'node:test';
 
+import { removeTree } from './lib/process.mjs';
 import { fixedAddress, onPostgres, program, root, run, startServer, startSetUp, temporaryDirectory, until } from './lib/server.mjs';
 import { confinement, Place, processesOf } from './lib/wrap.mjs';
 
@@ -346,9 +347,11 @@ test('ID-5 its tokens are renewed before they end, the old ones end, and a file 
 });
 
 test('CLI-1 with a token it uses the server of the settings: an admin adds the program by the line that it prints', async (t) => {
-	const server = await startSetUp({ args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed'] });
+	const folder = await temporaryDirectory();
+	const listed = [`${folder}:rw`, path.resolve(fixture[1], '../../..'), path.resolve(process.execPath, '../..')];
+	const server = await startSetUp({ args: ['--stdio-upstreams', confinement.length ? 'unconfined' : 'sandboxed', '--stdio-paths', listed.join(',')] });
 	t.after(() => server.stop());
-	const folder = await temporaryDirectory(t);
+	t.after(() => removeTree(folder)); // whoever names it is ended then
 	const as = (token) => ({ COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token });
 	const agent = as(server.first.agentToken), admin = as(server.first.adminToken);
 	const line = [...fixture, folder], words = ['wrap', '--name', 'files', '--', ...line];

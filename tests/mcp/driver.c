@@ -12,8 +12,11 @@
  */
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/limits.h"
 #include "exec/mcp/client.h"
+#include "exec/sandbox/hold.h"
+#include "exec/sandbox/walls.h"
 #include "http/client/many.h"
 #include "json/out.h"
 
@@ -89,12 +92,14 @@ struct target {
 	struct mcp_options options;
 	struct mcp_program program;
 	struct mcp_path paths[PATHS_MAX];
+	struct walls_path listed[PATHS_MAX];
+	struct walls walls;
 	str argv[ARGS_MAX];
 	struct http_net allow[2];
 };
 
 static void
-grant(struct target *t)
+grant(struct arena *a, struct target *t)
 {
 	str one, rest = env("MCPDRIVER_GRANT");
 
@@ -112,6 +117,10 @@ grant(struct target *t)
 		else
 			t->paths[t->program.path_count++] = (struct mcp_path){ one, false };
 	}
+	for (size_t i = 0; i < t->program.path_count; i++)
+		t->listed[i] = (struct walls_path){ walls_real(a, t->paths[i].path), t->paths[i].writable };
+	t->walls = (struct walls){ .listed = t->listed, .listed_count = t->program.path_count };
+	t->program.walls = &t->walls;
 }
 
 static enum mcp_era
@@ -125,7 +134,7 @@ era(void)
 }
 
 static void
-aim(struct target *t, char **args)
+aim(struct arena *a, struct target *t, char **args)
 {
 	*t = (struct target){
 		.options = { .name = STR("driver"), .era = era(), .allow = t->allow, .allow_count = 2 }
@@ -139,7 +148,7 @@ aim(struct target *t, char **args)
 		t->argv[t->program.argc++] = str_of(args[i]);
 	t->program.argv = t->argv;
 	t->program.paths = t->paths;
-	grant(t);
+	grant(a, t);
 	t->options.program = &t->program;
 }
 
@@ -341,7 +350,7 @@ run_scenario(struct ctx *cx, char **args)
 
 	if (env("MCP_CONFORMANCE_CONTEXT").len)
 		CHECK(json_parse(cx, env("MCP_CONFORMANCE_CONTEXT"), &context) == OK);
-	aim(&t, args);
+	aim(cx->arena, &t, args);
 	t.options.capabilities = STR("{\"elicitation\":{\"form\":{\"applyDefaults\":true}}}");
 	t.options.answer = answer;
 	if (str_starts(scenario, STR("auth/")))
@@ -588,7 +597,7 @@ run_script(struct ctx *cx, char **args)
 	ssize_t n;
 	status s;
 
-	aim(&t, args);
+	aim(cx->arena, &t, args);
 	set_options(cx, &t, &oauth);
 	s = mcp_client_new(cx, &t.options, &c);
 	if (s != OK) {
@@ -620,6 +629,9 @@ main(int argc, char **argv)
 	struct ctx cx;
 	int code;
 
+	if (hold_wanted(argv))
+		return hold_run(argv);
+	CHECK(!getenv("COUNTERSIGN_TEST_PLANT") || fault_plant(getenv("COUNTERSIGN_TEST_PLANT")));
 	(void)signal(SIGPIPE, SIG_IGN);
 	arena_init(&a, LIMIT_REQUEST_ARENA);
 	ctx_init(&cx, &a);

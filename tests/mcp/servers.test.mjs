@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { freePort, temporaryDirectory, until } from '../api/lib/process.mjs';
+import { freePort, removeTree, temporaryDirectory, until } from '../api/lib/process.mjs';
 import { client, noSandbox } from '../api/lib/mcpclient.mjs';
 
 const modules = path.join(path.dirname(fileURLToPath(import.meta.url)), 'node_modules');
@@ -42,10 +42,11 @@ test('EX-3 server-everything over HTTP', async (t) => {
 });
 
 test('EX-3 server-filesystem sees the folder that is granted, and no other', { skip: walls }, async (t) => {
-	const given = await temporaryDirectory(t);
+	const given = await temporaryDirectory();
 	await fs.writeFile(path.join(given, 'hello.txt'), 'hello from outside');
 	await fs.chmod(given, 0o755);
 	const c = client(t, [node, filesystem, given], { grant: `${modules},${given}` });
+	t.after(() => removeTree(given)); // after the client, which names it, has ended
 	assert.ok((await c.list()).tools.some(({ name }) => name === 'read_text_file'));
 	assert.match(text(await c.call('read_text_file', { path: path.join(given, 'hello.txt') })), /hello from outside/);
 	const written = await c.call('write_file', { path: path.join(given, 'new.txt'), content: 'x' });

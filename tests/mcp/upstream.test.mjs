@@ -27,10 +27,10 @@ async function howProgramsStart() {
 
 let w, boss, agent, dir, file;
 before(async () => {
-	w = await World.start({ args: ['--stdio-upstreams', await howProgramsStart()] });
+	dir = await temporaryDirectory();
+	w = await World.start({ args: ['--stdio-upstreams', await howProgramsStart(), '--stdio-paths', `${modules},${path.dirname(path.dirname(node))},${dir}:rw`] });
 	boss = await w.person(['admin']);
 	agent = await w.agentOf(boss, { level: 'operator', ratePerMinute: 100000, actions: ['read', 'propose', 'write'] });
-	dir = await temporaryDirectory();
 	file = path.join(dir, 'letter.txt');
 });
 after(async () => {

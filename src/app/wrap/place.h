@@ -10,6 +10,7 @@
  *	DIR/wrap.log	what that server logs
  *	DIR/first.json	how the first admin signs in, as `init --json` prints it
  *	DIR/wraps/NAME	held, shared, by the wraps of one program; says which
+ *	DIR/wrap.paths	what their lines grant, as stdio-paths does (app/wrap/confines.h)
  *	DIR/homes/HASH	the home of a package runner
  *
  * Locks are the kernel's: whoever is killed has let go of them. The directory is for its owner only, and no wrapped

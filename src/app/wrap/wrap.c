@@ -11,6 +11,7 @@
 #include "app/app.h"
 #include "app/bridge/bridge.h"
 #include "app/client/client.h"
+#include "app/wrap/confines.h"
 #include "app/wrap/line.h"
 #include "app/wrap/place.h"
 #include "base/hash/sha256.h"
@@ -186,6 +187,8 @@ register_own(struct ctx *cx, struct wrap *w)
 	cx->app->config.server = w->place->at.url;
 	cx->app->config.token = w->place->admin_token;
 	TRY(give_home(cx, w));
+	for (size_t i = 0; i < w->line.grant_count; i++) /* who runs wrap is the operator of its server */
+		TRY(confines_list(cx, w->place->dir, w->line.grants[i].path, w->line.grants[i].writable));
 	digest = digest_of(cx, &w->line, STR(""));
 	TRY(list(cx, w, &all));
 	TRY(reuse(cx, w, all, digest, &done));

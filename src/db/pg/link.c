@@ -676,3 +676,34 @@ pglink_readable(const char *url)
 	PQconninfoFree(options);
 	return options != NULL;
 }
+
+static size_t
+add_folders(struct arena *a, const char *hosts, str *out, size_t most)
+{
+	str one, rest = str_of(hosts);
+	size_t n = 0;
+
+	while (rest.len && n < most) {
+		if (!str_cut(rest, ',', &one, &rest)) {
+			one = rest;
+			rest = (str){ 0 };
+		}
+		if (str_starts(one, STR("/")))
+			out[n++] = arena_str(a, one);
+	}
+	return n;
+}
+
+/* Without a host libpq looks in a folder that was chosen when it was built: Debian's, besides the environment's. */
+size_t
+pglink_socket_folders(struct arena *a, const char *url, str *out, size_t most)
+{
+	PQconninfoOption *options = PQconninfoParse(url, NULL);
+	size_t n = add_folders(a, getenv("PGHOST"), out, most);
+
+	for (const PQconninfoOption *o = options; o && o->keyword; o++)
+		if (strcmp(o->keyword, "host") == 0)
+			n += add_folders(a, o->val, out + n, most - n);
+	PQconninfoFree(options);
+	return n + add_folders(a, "/run/postgresql,/var/run/postgresql", out + n, most - n);
+}

@@ -135,4 +135,7 @@ status pglink_script(struct ctx *cx, struct pglink *l, const char *name, const c
 /* Is text a connection string libpq can read? */
 bool pglink_readable(const char *url);
 
+/* db_socket_folders (db.h) */
+size_t pglink_socket_folders(struct arena *a, const char *url, str *out, size_t most);
+
 #endif

@@ -2,9 +2,9 @@
 /*
  * A program that speaks MCP on its standard input and output.
  *
- * Its keeper is a thread of its own: it starts the program, hands its lines to who waits for them, and buries it. So
- * the program dies with us: the kernel kills it when its parent *thread* ends (PR_SET_PDEATHSIG), and that one lives as
- * long as the program.
+ * Its keeper is a thread of its own: it starts the program, hands its lines to who waits for them, and buries it. Between
+ * us and the program stands a holder (exec/sandbox/hold), a process that ends the program and all that it has started
+ * as soon as the pipe from us ends: also when we are killed, whichever thread has started it.
  */
 #include "exec/mcp/inside.h"
 
@@ -14,6 +14,7 @@
 #include "core/outside/waiter.h"
 #include "exec/mcp/lines.h"
 #include "exec/mcp/sandbox.h"
+#include "exec/sandbox/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -299,6 +300,8 @@ take_word(void *arg, str line)
 
 struct ends {
 	int in[2], out[2], words[2], failed[2];
+	int life[2]; /* it ends when the program shall */
+	int environment;
 };
 
 static void
@@ -306,29 +309,26 @@ open_ends(struct ends *e)
 {
 	CHECK(pipe2(e->in, O_CLOEXEC) == 0 && pipe2(e->out, O_CLOEXEC) == 0);
 	CHECK(pipe2(e->words, O_CLOEXEC) == 0 && pipe2(e->failed, O_CLOEXEC) == 0);
+	CHECK(pipe2(e->life, O_CLOEXEC) == 0);
 }
 
-static void
-limit(int what, rlim_t most)
-{
-	struct rlimit r = { most, most }, now;
-
-	if (getrlimit((__rlimit_resource_t)what, &now) == 0 && now.rlim_max != RLIM_INFINITY &&
-		now.rlim_max < most)
-		return;
-	(void)setrlimit((__rlimit_resource_t)what, &r);
-}
+/* What the holder is told, before the program's own words. */
+struct holding {
+	const char **argv; /* in an arena */
+	const int *fds;	   /* that it gets */
+	size_t fd_count;
+};
 
 /* After fork, before exec: only what may be called between them (signal-safety(7)). */
 __attribute__((noreturn)) static void
-become(const struct ends *e, const struct sandbox_plan *plan, pid_t parent)
+become(const struct ends *e, const struct holding *h, pid_t parent)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int error;
 
 	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* until the holder holds */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (getppid() != parent) /* it died meanwhile */
 		_exit(1);
@@ -336,19 +336,55 @@ become(const struct ends *e, const struct sandbox_plan *plan, pid_t parent)
 		(void)sigaction(s, &usual, NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_NOFILE, LIMIT_UPSTREAM_FILES);
-	limit(RLIMIT_FSIZE, LIMIT_UPSTREAM_FILE_BYTES);
-	limit(RLIMIT_DATA, LIMIT_UPSTREAM_MEMORY);
-	if (dup2(e->in[0], 0) == 0 && dup2(e->out[1], 1) == 1 && dup2(e->words[1], 2) == 2 &&
-		(!plan->directory || chdir(plan->directory) == 0)) {
+	if (dup2(e->in[0], 0) == 0 && dup2(e->out[1], 1) == 1 && dup2(e->words[1], 2) == 2) {
 		(void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+		for (size_t i = 0; i < h->fd_count; i++)
+			(void)fcntl(h->fds[i], F_SETFD, 0);
 		/* by its number: before a call by name a build that counts coverage would allocate, and there is a limit */
-		(void)syscall(SYS_execve, plan->argv[0], plan->argv, plan->environment);
+		(void)syscall(SYS_execve, "/proc/self/exe", h->argv, (const char *[]){ NULL });
 	}
 	error = errno;
 	(void)!write(e->failed[1], &error, sizeof(error));
 	_exit(127);
+}
+
+/* A file in memory: the program's variables are somebody else's, and the holder, outside the sandbox, has none. */
+static int
+write_environment(const char **environment)
+{
+	int fd = memfd_create("environment", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	for (size_t i = 0; environment[i]; i++) {
+		size_t len = strlen(environment[i]) + 1;
+
+		CHECK(write(fd, environment[i], len) == (ssize_t)len);
+	}
+	return fd;
+}
+
+static struct holding
+plan_holding(struct arena *a, const struct ends *e, const struct sandbox_plan *plan)
+{
+	size_t words = 0, n = 0;
+	const char **argv;
+	int *fds = arena_alloc(a, (plan->fd_count + 3) * sizeof(*fds));
+
+	while (plan->argv[words])
+		words++;
+	argv = arena_alloc(a, (words + 7) * sizeof(*argv));
+	argv[n++] = HOLD_NAME;
+	argv[n++] = arena_printf(a, "%d", e->life[0]).ptr;
+	argv[n++] = arena_printf(a, "%d", e->failed[1]).ptr;
+	argv[n++] = arena_printf(a, "%d", e->environment).ptr;
+	argv[n++] = plan->directory ? "free" : "confined";
+	argv[n++] = plan->directory ? plan->directory : "";
+	memcpy(argv + n, plan->argv, (words + 1) * sizeof(*argv));
+	memcpy(fds, plan->fds, plan->fd_count * sizeof(*fds));
+	fds[plan->fd_count] = e->life[0];
+	fds[plan->fd_count + 1] = e->failed[1];
+	fds[plan->fd_count + 2] = e->environment;
+	return (struct holding){ .argv = argv, .fds = fds, .fd_count = plan->fd_count + 3 };
 }
 
 /* The start is over: well, or with a sentence. */
@@ -390,7 +426,8 @@ static void
 describe(struct mcp_child *ch, int how, int error)
 {
 	const struct last_words *w = &ch->said;
-	bool walled = !ch->c->options.program->unconfined && strncmp(w->last, "bwrap: ", 7) == 0;
+	bool walled = !ch->c->options.program->unconfined &&
+		      (strncmp(w->last, "bwrap: ", 7) == 0 || strncmp(w->last, "sandbox: ", 9) == 0);
 	const char *said = w->rank ? "; it said: " : w->last[0] ? "; it last said: " : "";
 	const char *word = w->rank ? w->telling : w->last;
 
@@ -401,8 +438,8 @@ describe(struct mcp_child *ch, int how, int error)
 		(void)snprintf(ch->why, sizeof(ch->why),
 			"the sandbox cannot be set up, so the program was not started (%.200s): allow "
 			"unprivileged user "
-			"namespaces, see to it that the granted paths exist, or grant the program to run "
-			"unconfined",
+			"namespaces and install a bubblewrap of 2024 or later (`countersign doctor` tries "
+			"both), or start this server with --stdio-upstreams unconfined",
 			w->last);
 	else if (WIFSIGNALED(how))
 		(void)snprintf(ch->why, sizeof(ch->why), "the program was ended by signal %d%s%.300s",
@@ -481,15 +518,14 @@ start_error(const struct ends *e)
 	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
+/* The holder ends as the program has, after the last of what it has started. */
 static int
 bury(pid_t pid)
 {
 	int how = 0;
 
-	(void)kill(-pid, SIGKILL); /* and whatever it has started */
 	while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
 		;
-	(void)kill(-pid, SIGKILL);
 	return how;
 }
 
@@ -506,15 +542,19 @@ keep(void *arg)
 	struct mcp_child *ch = arg;
 	int64_t since_us = clock_mono_us();
 	pid_t parent = getpid(), pid;
+	struct holding holding;
 	struct ends e;
 	int error, how;
 
 	open_ends(&e);
 	CHECK(fcntl(e.in[1], F_SETFL, O_NONBLOCK) == 0);
+	e.environment = write_environment(ch->plan.environment);
+	holding = plan_holding(&ch->arena, &e, &ch->plan);
 	pid = fork();
 	if (pid == 0)
-		become(&e, &ch->plan, parent);
-	close_all((int[]){ e.in[0], e.out[1], e.words[1], e.failed[1] }, 4);
+		become(&e, &holding, parent);
+	sandbox_plan_done(&ch->plan);
+	close_all((int[]){ e.in[0], e.out[1], e.words[1], e.failed[1], e.life[0], e.environment }, 6);
 	error = pid < 0 ? errno : start_error(&e);
 	if (error) {
 		(void)close(e.in[1]);
@@ -524,6 +564,7 @@ keep(void *arg)
 		say_up(ch, e.in[1]);
 		attend(ch, &e);
 	}
+	(void)close(e.life[1]);
 	how = pid > 0 ? bury(pid) : 0;
 	hang_up(ch);
 	close_all((int[]){ e.out[0], e.words[0], e.failed[0] }, 3);

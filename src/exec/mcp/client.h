@@ -27,6 +27,8 @@ enum mcp_era { MCP_ANY, MCP_LEGACY, MCP_MODERN };
 
 /* --- a program that speaks MCP on its standard input and output --- */
 
+struct walls;
+
 struct mcp_path {
 	str path; /* absolute; in the sandbox it is at the same place */
 	bool writable;
@@ -46,7 +48,9 @@ struct mcp_program {
 	size_t path_count;
 	str directory;	 /* where it starts; empty: /tmp */
 	bool network;	 /* it may reach what this machine reaches, too: there is no guard */
-	bool unconfined; /* no sandbox: an administrator's own word */
+	bool unconfined; /* no sandbox: the operator's own word */
+	const struct walls
+		*walls; /* which paths may be granted (exec/sandbox); outlives the client; NULL: none */
 };
 
 /* --- OAuth (auth/) --- */

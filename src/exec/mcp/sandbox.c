@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/mcp/sandbox.h"
 
+#include "base/fault.h"
 #include "base/limits.h"
+#include "exec/sandbox/filter.h"
+#include "exec/sandbox/walls.h"
 
+#include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WORDS_MAX 512u /* arguments and paths of one program; its options are a fraction */
@@ -72,58 +77,158 @@ check(struct ctx *cx, const struct mcp_program *p)
 	for (size_t i = 0; i < p->path_count; i++)
 		if (!is_path(p->paths[i].path))
 			return fail(cx, E_INVALID, "%.*s is not an absolute path", STR_ARG(p->paths[i].path));
+	if (p->path_count > LIMIT_SOURCE_WORDS)
+		return fail(cx, E_INVALID, "the program is granted more than %u paths", LIMIT_SOURCE_WORDS);
 	if (p->directory.len && !is_path(p->directory))
 		return fail(cx, E_INVALID, "%.*s is not an absolute path", STR_ARG(p->directory));
 	return OK;
 }
 
-/* What every program needs of the system, and what one with a network needs to find others. */
-static const char *const system_dirs[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache",
-	"/etc/alternatives", "/etc/localtime", "/etc/ssl/certs", "/etc/ca-certificates.conf", NULL };
+/* What one with a network needs besides, to find others. */
 static const char *const network_files[] = { "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
 	"/etc/ssl/openssl.cnf", NULL };
 
 static void
-bind_all(struct words *w, const char *const *paths)
+add_three(struct words *w, const char *option, const char *from, const char *to)
 {
+	add(w, option);
+	add(w, from);
+	add(w, to);
+}
+
+/* A link stays one: /bin beside /usr/bin would be a second way to what is masked in the first. */
+static void
+bind_all(struct ctx *cx, struct words *w, const char *const *paths)
+{
+	char to[PATH_MAX];
+
 	for (size_t i = 0; paths[i]; i++) {
-		add(w, "--ro-bind-try");
-		add(w, paths[i]);
-		add(w, paths[i]);
+		ssize_t n = readlink(paths[i], to, sizeof(to));
+
+		if (n > 0 && (size_t)n < sizeof(to) && to[0] != '/' && strrchr(paths[i], '/') == paths[i])
+			add_three(w, "--symlink", arena_cstr(cx->arena, (str){ to, (size_t)n }), paths[i]);
+		else
+			add_three(w, "--ro-bind-try", paths[i], paths[i]);
 	}
 }
 
+/* --- what is ours --- */
+
+/* By a directory of the system, or by what is granted: that was refused, and this is the second lock. */
+static bool
+is_shown(struct ctx *cx, const struct mcp_program *p, str real)
+{
+	for (size_t i = 0; walls_system[i]; i++)
+		if (walls_within(real, walls_real(cx->arena, str_of(walls_system[i]))))
+			return true;
+	for (size_t i = 0; i < p->path_count; i++)
+		if (walls_within(real, walls_real(cx->arena, p->paths[i].path)))
+			return true;
+	return false;
+}
+
+/* An empty directory or file in its place. Our program may be seen: it is what everybody can install. */
 static void
-confine(struct ctx *cx, const struct mcp_program *p, struct words *w)
+mask(struct ctx *cx, const struct mcp_program *p, struct words *w)
+{
+	const struct walls *walls = p->walls;
+	struct stat st;
+
+	for (size_t i = 0; walls && !PLANTED(paths_unchecked) && i < walls->secret_count; i++) {
+		str real = walls_real(cx->arena, walls->secrets[i]);
+		const char *path = arena_cstr(cx->arena, real);
+
+		if (stat(path, &st) != 0 || str_eq(walls->secrets[i], walls->program) ||
+			!is_shown(cx, p, real))
+			continue;
+		if (S_ISDIR(st.st_mode)) {
+			add(w, "--tmpfs");
+			add(w, path);
+		} else {
+			add_three(w, "--ro-bind", "/dev/null", path);
+		}
+	}
+}
+
+/* --- what is granted --- */
+
+static const char *
+number(struct ctx *cx, int n)
+{
+	return arena_printf(cx->arena, "%d", n).ptr;
+}
+
+static status
+bind_path(struct ctx *cx, const struct mcp_program *p, const struct mcp_path *path, struct words *w,
+	struct sandbox_plan *out)
+{
+	int fd;
+
+	TRY(walls_open(cx, p->walls, path->path, path->writable, &fd));
+	if (fd < 0)
+		return OK;
+	out->fds[out->fd_count++] = fd;
+	add_three(w, path->writable ? "--bind-fd" : "--ro-bind-fd", number(cx, fd),
+		arena_cstr(cx->arena, path->path));
+	return OK;
+}
+
+static status
+bind_granted(
+	struct ctx *cx, const struct mcp_program *p, bool homes, struct words *w, struct sandbox_plan *out)
+{
+	for (size_t i = 0; i < p->path_count; i++) {
+		str real = walls_real(cx->arena, p->paths[i].path);
+		bool home = p->walls && p->walls->data.len && walls_within(real, p->walls->data);
+
+		if (home == homes)
+			TRY(bind_path(cx, p, &p->paths[i], w, out));
+	}
+	return OK;
+}
+
+static status
+set_filter(struct ctx *cx, struct words *w, struct sandbox_plan *out)
+{
+	int fd;
+
+	TRY(filter_open(cx, &fd));
+	out->fds[out->fd_count++] = fd;
+	add(w, "--seccomp");
+	add(w, number(cx, fd));
+	return OK;
+}
+
+static status
+confine(struct ctx *cx, const struct mcp_program *p, struct words *w, struct sandbox_plan *out)
 {
 	static const char *const first[] = { SANDBOX_PROGRAM, "--unshare-user", "--uid", "65534", "--gid",
-		"65534", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", NULL };
-	const char *directory = p->directory.len ? arena_cstr(cx->arena, p->directory) : "/tmp";
+		"65534", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+		"--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--hostname", "sandbox", NULL };
 
 	for (size_t i = 0; first[i]; i++)
 		add(w, first[i]);
 	if (!p->network)
 		add(w, "--unshare-net");
-	bind_all(w, system_dirs);
+	if (!PLANTED(programs_unfiltered))
+		TRY(set_filter(cx, w, out));
+	bind_all(cx, w, walls_system);
 	if (p->network)
-		bind_all(w, network_files);
+		bind_all(cx, w, network_files);
 	add(w, "--proc");
 	add(w, "/proc");
 	add(w, "--dev");
 	add(w, "/dev");
 	add(w, "--tmpfs");
 	add(w, "/tmp");
-	for (size_t i = 0; i < p->path_count; i++) {
-		const char *path = arena_cstr(cx->arena, p->paths[i].path);
-
-		add(w, p->paths[i].writable ? "--bind" : "--ro-bind");
-		add(w, path);
-		add(w, path);
-	}
+	TRY(bind_granted(cx, p, false, w, out));
+	mask(cx, p, w);
+	TRY(bind_granted(cx, p, true, w, out)); /* a home in the data, which is masked now */
 	add(w, "--chdir");
-	add(w, directory);
+	add(w, p->directory.len ? arena_cstr(cx->arena, p->directory) : "/tmp");
 	add(w, "--");
+	return OK;
 }
 
 static const char **
@@ -160,14 +265,14 @@ environment(struct ctx *cx, const struct mcp_program *p)
 	return w.overflow ? NULL : finish(cx, &w);
 }
 
-status
-sandbox_plan(struct ctx *cx, const struct mcp_program *p, struct sandbox_plan *out)
+static status
+write_plan(struct ctx *cx, const struct mcp_program *p, struct sandbox_plan *out)
 {
 	struct words w = { .count = 0 };
 
 	TRY(check(cx, p));
 	if (!p->unconfined)
-		confine(cx, p, &w);
+		TRY(confine(cx, p, &w, out));
 	for (size_t i = 0; i < p->argc; i++)
 		add(&w, arena_cstr(cx->arena, p->argv[i]));
 	out->environment = environment(cx, p);
@@ -178,6 +283,27 @@ sandbox_plan(struct ctx *cx, const struct mcp_program *p, struct sandbox_plan *o
 	return OK;
 }
 
+status
+sandbox_plan(struct ctx *cx, const struct mcp_program *p, struct sandbox_plan *out)
+{
+	struct sandbox_plan plan = { .fd_count = 0 };
+	status s = write_plan(cx, p, &plan);
+
+	if (s != OK)
+		sandbox_plan_done(&plan);
+	else
+		*out = plan;
+	return s;
+}
+
+void
+sandbox_plan_done(struct sandbox_plan *plan)
+{
+	for (size_t i = 0; i < plan->fd_count; i++)
+		(void)close(plan->fds[i]);
+	plan->fd_count = 0;
+}
+
 str
 sandbox_missing(struct ctx *cx, const struct mcp_program *p)
 {
@@ -186,5 +312,5 @@ sandbox_missing(struct ctx *cx, const struct mcp_program *p)
 		return (str){ 0 };
 	return STR("there is no sandbox on this machine, so the program is not started: install the package "
 		   "bubblewrap "
-		   "(/usr/bin/bwrap), or grant the program to run unconfined");
+		   "(/usr/bin/bwrap), or start this server with --stdio-upstreams unconfined");
 }

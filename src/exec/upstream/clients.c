@@ -242,6 +242,7 @@ set_program(struct ctx *cx, const struct upstreams *u, struct opening *o)
 	o->program.directory = directory ? directory->text : (str){ 0 };
 	o->program.network = truth_of(doc, "network");
 	o->program.unconfined = u->options.programs == UPSTREAM_UNCONFINED;
+	o->program.walls = u->options.walls;
 	o->options.program = &o->program;
 	return OK;
 }
@@ -579,6 +580,12 @@ enum upstream_programs
 upstreams_programs(const struct upstreams *u)
 {
 	return u ? u->options.programs : UPSTREAM_NO_PROGRAMS;
+}
+
+const struct walls *
+upstreams_walls(const struct upstreams *u)
+{
+	return u && u->options.programs == UPSTREAM_SANDBOXED ? u->options.walls : NULL;
 }
 
 /* --- the thread that looks --- */

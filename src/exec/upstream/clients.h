@@ -14,12 +14,14 @@
 #include "exec/upstream/upstream.h"
 
 struct mcp_flow;
+struct walls;
 struct mcp_tools;
 struct upstreams;
 
 struct upstreams_options {
 	const struct ctx *base; /* what the thread's ctx is like; complete when it starts */
 	enum upstream_programs programs;
+	const struct walls *walls; /* of the sandbox: what it may show; outlives this */
 };
 
 struct upstreams *upstreams_new(const struct upstreams_options *o);
@@ -31,6 +33,7 @@ void upstreams_free(struct upstreams *u);    /* nobody calls any more */
 /* The process's, by its provider; NULL: there is none. */
 struct upstreams *upstreams_of(const struct ctx *cx);
 enum upstream_programs upstreams_programs(const struct upstreams *u);
+const struct walls *upstreams_walls(const struct upstreams *u); /* NULL: programs run without any */
 
 /* The provider of TOOL_MCP (core/outside/outside.h). arg is a struct upstreams. */
 status upstreams_prepare(struct ctx *cx, void *arg, const struct outside_call *call, const void **out);

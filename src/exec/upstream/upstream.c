@@ -11,6 +11,7 @@
 #include "exec/upstream/authorization.h"
 #include "exec/upstream/clients.h"
 #include "exec/upstream/pin.h"
+#include "exec/upstream/program.h"
 #include "http/client/guard.h"
 #include "json/bind.h"
 
@@ -324,53 +325,6 @@ check_networks(struct ctx *cx, const struct json *list, str *out)
 	return buf_finish(&b, out);
 }
 
-static status
-check_paths(struct ctx *cx, const struct json *paths)
-{
-	if (!paths)
-		return OK;
-	if (paths->type != JSON_ARRAY || paths->count > LIMIT_SOURCE_WORDS)
-		return invalid(cx, "/program/paths", "must be a list of {path, writable}");
-	JSON_EACH (p, paths) {
-		const struct json *path = json_get(p, STR("path")), *writable = json_get(p, STR("writable"));
-
-		if (!path || path->type != JSON_STRING || !str_starts(path->text, STR("/")))
-			return invalid(cx, "/program/paths", "must have absolute paths");
-		if (writable && writable->type != JSON_BOOL)
-			return invalid(cx, "/program/paths", "says writable: true or false");
-	}
-	return OK;
-}
-
-static status
-check_program(struct ctx *cx, const struct json *p, str *out)
-{
-	static const char *const known[] = { "argv", "paths", "directory", "network" };
-	const struct json *directory = json_get(p, STR("directory")), *network = json_get(p, STR("network"));
-	const str *argv;
-	size_t argc;
-
-	if (p->type != JSON_OBJECT)
-		return invalid(cx, "/program", "must be {argv, paths?, directory?, network?}");
-	JSON_EACH (m, p) {
-		bool found = false;
-
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-			found = found || str_eq(m->key, str_of(known[i]));
-		if (!found)
-			return invalid(cx, "/program", "must be {argv, paths?, directory?, network?}");
-	}
-	TRY(json_bind_strings(
-		cx, json_get(p, STR("argv")), STR("/program/argv"), LIMIT_SOURCE_WORDS, &argv, &argc));
-	if (!argc || !str_starts(argv[0], STR("/")))
-		return invalid(cx, "/program/argv", "must begin with the absolute path of a program");
-	if ((directory && (directory->type != JSON_STRING || !str_starts(directory->text, STR("/")))) ||
-		(network && network->type != JSON_BOOL))
-		return invalid(cx, "/program", "must be {argv, paths?, directory?, network?}");
-	TRY(check_paths(cx, json_get(p, STR("paths"))));
-	return json_text(cx, p, out);
-}
-
 /* A program is started with our rights on this machine: that is for who runs it to allow. */
 static status
 check_kind(struct ctx *cx, const struct create_in *i)
@@ -444,6 +398,17 @@ keep_secrets(struct ctx *cx, const struct create_in *i, struct upstream *u)
 	return safe_put(cx, u->org_id, text, &u->secret_id);
 }
 
+/* Looks at files, so it is not for the transaction. It is looked at again at each start of the program. */
+static status
+prepare_create(struct ctx *cx, void *in)
+{
+	const struct create_in *i = in;
+
+	if (!i->program || upstreams_programs(upstreams_of(cx)) != UPSTREAM_SANDBOXED)
+		return OK;
+	return program_check(cx, upstreams_walls(upstreams_of(cx)), i->program);
+}
+
 static status
 run_create(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -455,7 +420,7 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(check_kind(cx, i));
 	TRY(check_networks(cx, i->networks, &u.networks));
 	if (i->program)
-		TRY(check_program(cx, i->program, &u.program));
+		TRY(program_read(cx, i->program, &u.program));
 	TRY(keep_secrets(cx, i, &u));
 	TRY(tx_now_us(cx, &u.created_at));
 	u.id = id_at(cx->arena, u.created_at);
@@ -561,6 +526,7 @@ const struct op upstream_ops[] = {
 		.out = upstream_shown,
 		.success = 201,
 		.errors = OP_ERRORS(E_EXISTS, E_CONFLICT, E_TOO_LARGE, E_UNAVAILABLE, E_COMMIT_UNKNOWN),
+		.prepare = prepare_create,
 		.run = run_create },
 	{ .name = "upstream_patch",
 		.method = "PATCH",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that speaks MCP on its standard input and output, and misbehaves when a test asks it to. No packages: it
 // runs in a sandbox that has nothing but this folder.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import readline from 'node:readline';
@@ -27,6 +27,16 @@ const tools = {
 		socket.on('connect', () => { socket.destroy(); resolve(text('connected')); });
 		socket.on('error', ({ code }) => resolve(text(code)));
 	}),
+	run: ({ argv }) => {
+		const { status, signal, stdout, stderr } = spawnSync(argv[0], argv.slice(1), { encoding: 'utf8' });
+		return text({ status, signal, stdout, stderr });
+	},
+	daemon: () => {
+		const child = spawn('/bin/sleep', ['1000'], { stdio: 'ignore', detached: true });
+		child.unref();
+		return text({ pid: child.pid });
+	},
+	descriptors: () => text(fs.readdirSync('/proc/self/fd').map((fd) => attempt(() => fs.readlinkSync(`/proc/self/fd/${fd}`)))),
 	crash: () => process.exit(3),
 	wait: () => {
 		process.stderr.write('it waits\n');

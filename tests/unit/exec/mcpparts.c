@@ -211,9 +211,11 @@ a_program_has_walls_unless_somebody_took_them_away(void **state)
 	assert_string_equal(plan.argv[0], SANDBOX_PROGRAM);
 	assert_true(has(plan.argv, "--unshare-net") && has(plan.argv, "--die-with-parent") &&
 		    has(plan.argv, "a; b"));
+	sandbox_plan_done(&plan);
 	p.network = true;
 	assert_status(sandbox_plan(&u.cx, &p, &plan), OK);
 	assert_false(has(plan.argv, "--unshare-net"));
+	sandbox_plan_done(&plan);
 	p.unconfined = true;
 	assert_status(sandbox_plan(&u.cx, &p, &plan), OK);
 	assert_string_equal(plan.argv[0], "/bin/x");
