@@ -3,7 +3,9 @@
 
 #include "app/app.h"
 #include "base/scoped.h"
+#include "core/event.h"
 #include "core/outside/lane.h"
+#include "core/slot.h"
 #include "db/db.h"
 #include "domain/flag/live/live.h"
 #include "http/http.h"
@@ -115,6 +117,23 @@ write_http(const struct app *app, struct buf *b)
 }
 
 static void
+write_slots(const struct app *app, struct buf *b)
+{
+	struct slot_stats s;
+
+	slot_stats(event_slots(app->events), &s);
+	head(b, "countersign_streams_held", "gauge", "Event streams and waits that are held, by kind.");
+	for (size_t k = 0; k < SLOT_KIND_COUNT; k++)
+		buf_printf(b, "countersign_streams_held{kind=\"%s\"} %" PRId64 "\n",
+			slot_kind_name((enum slot_kind)k), s.held[k]);
+	head(b, "countersign_streams_refused_total", "counter",
+		"Event streams and waits that were one too many for their holder, organization or server.");
+	for (size_t k = 0; k < SLOT_KIND_COUNT; k++)
+		buf_printf(b, "countersign_streams_refused_total{kind=\"%s\"} %" PRId64 "\n",
+			slot_kind_name((enum slot_kind)k), s.refused[k]);
+}
+
+static void
 write_db(const struct app *app, struct buf *b)
 {
 	struct db_stats s;
@@ -141,6 +160,7 @@ metrics_write(struct app *app, struct buf *b)
 {
 	write_process(app, b);
 	write_http(app, b);
+	write_slots(app, b);
 	figures_write(&app->figures, b);
 	write_db(app, b);
 	write_lanes(app, b);

@@ -34,6 +34,7 @@ struct registry;
 struct reservoir;
 struct toolsets;
 struct tx;
+struct visibility;
 
 /* What is wrong with one part of the input: a JSON Pointer, and a sentence for a person. */
 struct issue {
@@ -73,16 +74,18 @@ struct ctx {
 	/* the kernel's (core/); NULL where there is none */
 	const struct credential *credential; /* what came with the request */
 	const struct caller *caller;	     /* who it is; set by op_run inside the transaction */
-	const struct keys *keys;	     /* the secrets outside the database */
-	const struct registry *tools;	     /* what can be asked for, by who was identified last */
-	struct toolsets *toolsets;	     /* what organizations have besides (core/gate); NULL: nothing */
-	struct event_hub *events;	     /* who wants to hear */
-	struct feed *feed;		     /* who feeds event streams (face/rest) */
-	struct oidc *oidc;		     /* the identity provider (core/oidc); NULL: none */
-	struct oauth *oauth;		     /* our own authorization server (core/oauth); NULL: none */
-	struct known *known;   /* callers whose rights have not changed (core/known); NULL: none */
-	struct leases *leases; /* calls of budgets to be had without asking (core/gate); NULL: none */
-	struct behind *behind; /* who writes rows of reads a moment later (core/gate); NULL: nobody */
+	const struct visibility
+		*visibility;	      /* what is kept from them (core/visibility); NULL: not asked yet */
+	const struct keys *keys;      /* the secrets outside the database */
+	const struct registry *tools; /* what can be asked for, by who was identified last */
+	struct toolsets *toolsets;    /* what organizations have besides (core/gate); NULL: nothing */
+	struct event_hub *events;     /* who wants to hear */
+	struct feed *feed;	      /* who feeds event streams (face/rest) */
+	struct oidc *oidc;	      /* the identity provider (core/oidc); NULL: none */
+	struct oauth *oauth;	      /* our own authorization server (core/oauth); NULL: none */
+	struct known *known;	      /* callers whose rights have not changed (core/known); NULL: none */
+	struct leases *leases;	      /* calls of budgets to be had without asking (core/gate); NULL: none */
+	struct behind *behind;	      /* who writes rows of reads a moment later (core/gate); NULL: nobody */
 	struct purse *purse;   /* what this request's one call was paid with (core/gate); NULL: each pays */
 	struct recall *recall; /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;     /* compiled rulesets (domain/flag); NULL: none */

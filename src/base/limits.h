@@ -244,6 +244,14 @@
 #define LIMIT_UPSTREAM_RESULT		(512u * KIB) /* of a call: it goes to a model */
 #define LIMIT_TOOL_NAME			200u	     /* an upstream's own name stands in it */
 
+/* --- streams and waits that somebody holds (core/slot), and lists of who sees few (core/visibility) --- */
+#define LIMIT_STREAMS_ORG    256u  /* of LIMIT_FOLLOWERS, of one organization: others find room */
+#define LIMIT_STREAMS_HOLDER 32u   /* of one agent or person: who has more has pages and programs open */
+#define LIMIT_OFREP_ORG	     2000u /* of LIMIT_OFREP_STREAMS */
+#define LIMIT_OFREP_HOLDER   1000u /* of one token: all visitors of a site share it */
+#define LIMIT_MCP_FOLLOWED   128u  /* of LIMIT_MCP_SUBSCRIPTIONS, of one agent or person: its oldest goes */
+#define LIMIT_PROPOSAL_SCAN  5000u /* proposals that one list looks at; then it hands out a cursor */
+
 /* --- what is done outside --- */
 #define LIMIT_SEND_LEASE_US    INT64_C(5000000) /* from a claim to its send: later nothing is sent */
 #define LIMIT_SEND_PREPARED_US INT64_C(5000)	/* what was read of a server is read again after this */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/scoped.h"
+#include "core/slot.h"
 #include "db/db.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct event_hub {
 	int places; /* left for waiters */
 	bool ended; /* nobody shall wait any more */
 	struct listener *listeners;
+	struct slots *slots;
 };
 
 struct event_hub *
@@ -37,6 +39,7 @@ event_hub_new(int waiters)
 
 	CHECK(h != NULL);
 	h->places = waiters;
+	h->slots = slots_new(waiters);
 	CHECK(pthread_mutex_init(&h->lock, NULL) == 0);
 	CHECK(pthread_condattr_init(&attributes) == 0);
 	CHECK(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
@@ -57,10 +60,17 @@ event_hub_free(struct event_hub *h)
 		free(h->listeners);
 		h->listeners = next;
 	}
+	slots_free(h->slots);
 	(void)pthread_cond_destroy(&h->news);
 	(void)pthread_cond_destroy(&h->call);
 	(void)pthread_mutex_destroy(&h->lock);
 	free(h);
+}
+
+struct slots *
+event_slots(struct event_hub *h)
+{
+	return h->slots;
 }
 
 uint64_t

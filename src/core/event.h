@@ -12,6 +12,7 @@
 #include "base/ctx.h"
 
 struct event_hub;
+struct slots;
 
 struct event {
 	str org_id, type, id; /* "proposal.pending", the proposal's id */
@@ -21,6 +22,9 @@ struct event {
 /* waiters: how many may wait at once, so that they never hold every worker. */
 struct event_hub *event_hub_new(int waiters);
 void event_hub_free(struct event_hub *h);
+
+/* Who holds how many streams and waits (core/slot). */
+struct slots *event_slots(struct event_hub *h);
 
 /* Inside tx_run: published after the commit, not at all without it. Nothing where there is no hub. */
 void event_emit(struct ctx *cx, const struct event *e);

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 
 import { ok, refused, World } from './lib/flow.mjs';
 import { onPostgres, streamEnded, until } from './lib/server.mjs';
+import { modernHeaders, modernMessage, Wire } from './lib/wire.mjs';
 
 let w, second;
 before(async () => {
@@ -69,4 +70,47 @@ test('who may not see a proposal hears nothing of it; who is revoked hears nothi
 	await until(() => deaf.ended, 'its end');
 	hears.stop();
 	await refused(w.server.get('/api/v1/events'), 401, 'unauthenticated');
+});
+
+/** Opens an event stream and leaves it open; gives what closes it, or the refusal. */
+async function open(token) {
+	const stop = new AbortController();
+	const response = await fetch(`${w.server.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal });
+	if (response.status !== 200) return { status: response.status, json: await response.json(), headers: response.headers };
+	return { status: 200, stop: () => stop.abort() };
+}
+const held = async (kind) => Number(new RegExp(`^countersign_streams_held\\{kind="${kind}"\\} (\\d+)$`, 'm').exec((await w.server.get('/metrics')).text)[1]);
+
+test('ID-6 one token holds 32 event streams at most, counted exactly though clients vanish; others still get theirs', async () => {
+	await until(async () => (await held('events')) === 0, 'the streams of the tests before to be gone');
+	const boss = await w.person(['admin']), [greedy, other] = [await w.agentOf(boss, { level: 'observer' }), await w.agentOf(boss, { level: 'observer' })];
+	const open32 = await Promise.all(Array.from({ length: 40 }, () => open(greedy.token)));
+	const [got, refusals] = [open32.filter(({ status }) => status === 200), open32.filter(({ status }) => status !== 200)];
+	assert.deepEqual([got.length, refusals.length], [32, 8]);
+	for (const { status, json, headers } of refusals) {
+		assert.deepEqual([status, json.code], [429, 'rate_limited']);
+		assert.match(json.message, /may hold 32 of these streams at once.*close one, or poll/);
+		assert.ok(headers.get('retry-after'));
+	}
+	assert.equal(await held('events'), 32);
+	const rest = [await open(other.token), await open(w.first.adminToken)];
+	assert.deepEqual(rest.map(({ status }) => status), [200, 200]);
+	got.pop().stop();
+	await until(async () => (await held('events')) === 33, 'its place to be free again');
+	got.push(await open(greedy.token));
+	assert.equal(got.at(-1).status, 200);
+	assert.equal((await open(greedy.token)).status, 429);
+	for (const { stop } of [...got, ...rest]) stop();
+	await until(async () => (await held('events')) === 0, 'all of them to be gone');
+});
+
+test('ID-6 MCP: one token holds 32 streams that listen, and the refusal says so', async () => {
+	const { token } = await w.agentOf(await w.person(['admin']), { level: 'observer' });
+	const wire = new Wire(w.server, token), message = modernMessage('subscriptions/listen', { notifications: { toolsListChanged: true } });
+	const streams = await Promise.all(Array.from({ length: 32 }, () => wire.follow({ message, headers: modernHeaders(message) })));
+	const { status, json } = await wire.post(message, modernHeaders(message));
+	assert.equal(status, 429);
+	assert.match(json.error.message, /may hold 32/);
+	for (const stream of streams) await stream.close();
+	await until(async () => (await held('mcp')) === 0, 'all of them to be gone');
 });

@@ -157,7 +157,7 @@ test('FL-1 FL-3 what cannot be is refused with a path', async () => {
 
 test('ID-8 a scope holds for files, too: whole or not at all', async () => {
 	const narrow = await w.agentOf(boss, { level: 'maintainer', keys: ['checkout', 'theme'], environments: 'all' });
-	await refused(narrow.ask().get(`/api/v1/envs/${production.id}/export`), 403, 'scope_denied', /limit/);
+	await refused(narrow.ask().get(`/api/v1/envs/${production.id}/export`), 403, 'scope_denied', /keys outside the scope/);
 	await refused(narrow.ask().post('/api/v1/proposals', importing(own({ flags: { other: { type: 'boolean', defaultValue: true } } }))), 403, 'scope_denied', /other/);
 	const here = await w.agentOf(boss, { level: 'maintainer', keys: 'all', environments: [staging.id] });
 	await refused(here.ask().get(`/api/v1/envs/${production.id}/export`), 403, 'scope_denied');

@@ -344,7 +344,7 @@ test('scope_denied: a token for some keys or environments stays there', async ()
 	await refused(pay.delete(`/api/v1/projects/${project.id}/flags/other`), 403, 'scope_denied');
 	const here = await token({ environments: [staging.id] });
 	await ok(put('flags', 'other', { defaultValue: true, rules: [] }, { who: here }));
-	await refused(put('flags', 'other', { defaultValue: true, rules: [] }, { who: here, env: live }), 403, 'scope_denied', /environment live/);
+	await refused(put('flags', 'other', { defaultValue: true, rules: [] }, { who: here, env: live }), 403, 'scope_denied', /this environment is outside/);
 	await refused(here.get(`${flags(live)}/other`), 403, 'scope_denied');
 	assert.deepEqual((await ok(here.get(flags(live)))).items, []);
 	await refused(newFlag('everywhere', {}, here), 403, 'scope_denied');

@@ -270,3 +270,13 @@ test('EX-4 a probe of another MCP server settles what it says by the key, in its
 	assert.deepEqual(up.calls.at(-1).arguments, { path: 'a', idempotencyKey: p.proposalId });
 	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
 });
+
+test('TL-2 a tool that is blocked for an agent is not in a server’s list of tools either', async () => {
+	const u = await ok(add()), tools = await refresh(u), [{ name }] = tools;
+	await ok(accept(u, [{ name, definitionHash: hash(tools, name), effect: 'mutate' }]));
+	const reader = await w.agentOf(boss, { rules: ['mcp.upstream.read', 'audit.entry.read'] });
+	const shown = async () => `${(await reader.ask().get(`/api/v1/upstreams/${u.id}/tools`)).text} ${(await reader.ask().get('/api/v1/orgs/default/audit?limit=500')).text}`;
+	assert.ok((await shown()).includes(name));
+	await ok(w.admin.put(`/api/v1/agents/${reader.id}/tools`, { tools: [{ toolName: name, permissionStatus: 'blocked' }] }));
+	assert.ok(!(await shown()).includes(name));
+});

@@ -248,3 +248,11 @@ ORDER BY org_id LIMIT 1
 
 -- name: audit_orgs
 SELECT org_id FROM audit_head WHERE org_id > $1 ORDER BY org_id LIMIT 1000
+
+-- name: audit_proposals sqlite
+-- Where the proposals lie that entries belong to: $2 is a JSON array of ids.
+SELECT proposal_id, tool, environment_id, resource_key, token_id FROM proposal
+WHERE org_id = $1 AND proposal_id IN (SELECT value FROM json_each($2)) ORDER BY proposal_id
+-- name: audit_proposals postgres
+SELECT proposal_id, tool, environment_id, resource_key, token_id FROM proposal
+WHERE org_id = $1 AND proposal_id IN (SELECT json_array_elements_text(CAST(CAST($2 AS TEXT) AS JSON))) ORDER BY proposal_id

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/audit/query.h"
 #include "db/db.h"
 
 #include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
@@ -21,8 +22,27 @@ audit_export_header(struct arena *a, str key, str note)
 	json_out_init(&o, &b);
 	json_out_object(&o, NULL);
 	json_out_str(&o, "checkpoint", note);
-	json_out_str(&o, "countersign", STR("audit-export"));
+	json_out_str(&o, "countersign", STR(AUDIT_EXPORT));
 	json_out_str(&o, "key", key);
+	json_out_int(&o, "version", 1);
+	json_out_end(&o);
+	buf_add_char(&b, '\n');
+	return buf_str(&b);
+}
+
+static str
+selection_header(struct arena *a, int64_t size)
+{
+	struct json_out o;
+	struct buf b;
+
+	buf_init(&b, a, 2 * LIMIT_CHECKPOINT);
+	json_out_init(&o, &b);
+	json_out_object(&o, NULL);
+	json_out_str(&o, "countersign", STR(AUDIT_SELECTION));
+	json_out_str(&o, "note",
+		STR("a selection: what the credential that asked may see of the log; it cannot be verified"));
+	json_out_int(&o, "size", size);
 	json_out_int(&o, "version", 1);
 	json_out_end(&o);
 	buf_add_char(&b, '\n');
@@ -81,9 +101,10 @@ csv_names(struct buf *b)
 }
 
 static void
-csv_line(struct buf *b, const struct tree_leaf *l)
+csv_line(struct buf *b, const struct tree_leaf *l, bool numbered)
 {
-	buf_printf(b, "%" PRId64, l->leaf_index);
+	if (numbered) /* a selection does not say how much lies between its lines */
+		buf_printf(b, "%" PRId64, l->leaf_index);
 #define X(type, member, key, doc) CELL_##type(b, l->row.member);
 	AUDIT_COLUMNS(X)
 #undef X
@@ -112,15 +133,17 @@ find_checkpoint(struct ctx *cx, const struct audit_export *e, struct tree_checkp
 }
 
 static void
-write_head(struct ctx *cx, const struct audit_export *e, str note, struct buf *out)
+write_head(struct ctx *cx, const struct audit_export *e, const struct tree_checkpoint *c, struct buf *out)
 {
 	str origin = checkpoint_origin(cx->arena, e->org_id);
 
 	if (e->format == AUDIT_CSV)
 		csv_names(out);
+	else if (e->selection)
+		buf_add(out, selection_header(cx->arena, c->size));
 	else
 		buf_add(out, audit_export_header(cx->arena,
-				     checkpoint_key_text(cx->arena, origin, cx->keys->sign_public), note));
+				     checkpoint_key_text(cx->arena, origin, cx->keys->sign_public), c->note));
 }
 
 static status
@@ -132,12 +155,31 @@ write_leaf(struct ctx *cx, const struct audit_export *e, const struct tree_leaf 
 		return fail(cx, E_CONFLICT, "the audit entry %.*s is gone, though it is in the tree",
 			STR_ARG(l->entry_id));
 	if (e->format == AUDIT_CSV) {
-		csv_line(out, l);
+		csv_line(out, l, !e->selection);
 		return OK;
 	}
 	TRY(audit_row_leaf(cx, &l->row, &bytes));
 	buf_add(out, bytes);
 	buf_add_char(out, '\n');
+	return OK;
+}
+
+static status
+write_leaves(struct ctx *cx, const struct audit_export *e, const struct tree_leaf *leaves, size_t count,
+	struct buf *out)
+{
+	struct audit_row *rows = ARENA_TRY_ARRAY(cx->arena, struct audit_row, e->selection ? count + 1 : 1);
+	const bool *shown = NULL;
+
+	if (!rows)
+		return fail(cx, E_TOO_LARGE, "the page is too large; take fewer entries");
+	for (size_t i = 0; e->selection && i < count; i++)
+		rows[i] = leaves[i].row;
+	if (e->selection)
+		TRY(audit_shown(cx, e->selection, rows, count, &shown));
+	for (size_t i = 0; i < count; i++)
+		if (!shown || shown[i])
+			TRY(write_leaf(cx, e, &leaves[i], out));
 	return OK;
 }
 
@@ -156,13 +198,12 @@ audit_export_page(
 		return fail(cx, E_INVALID, "the log ends at %" PRId64 " entries", c.size);
 	to = c.size - e->from > e->limit ? e->from + e->limit : c.size;
 	if (e->from == 0)
-		write_head(cx, e, c.note, out);
+		write_head(cx, e, &c, out);
 	TRY(tree_leaves(cx, e->org_id, e->from, to, &leaves, &count));
 	if (count != (size_t)(to - e->from))
 		return fail(cx, E_CONFLICT,
 			"the audit log does not have all entries from %" PRId64 " to %" PRId64, e->from, to);
-	for (size_t i = 0; i < count; i++)
-		TRY(write_leaf(cx, e, &leaves[i], out));
+	TRY(write_leaves(cx, e, leaves, count, out));
 	if (out->overflow)
 		return fail(cx, E_TOO_LARGE, "the page is too large; take fewer entries");
 	*out_at = (struct audit_exported){ .size = c.size, .next = to };

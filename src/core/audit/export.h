@@ -6,6 +6,9 @@
  *	             then        one line per entry, in the order of the tree: exactly the bytes of its leaf
  *	CSV          for spreadsheets: a line of names, then a line per entry; cannot be verified
  *
+ *	selection    what a narrowed token or an agent sees of it: the first line is
+ *	             {"countersign":"audit-selection","note":"…","size":n,"version":1}; cannot be verified
+ *
  * Whoever hashes the lines has the tree; nothing of ours is needed (docs/audit.md).
  */
 #ifndef CORE_AUDIT_EXPORT_H
@@ -13,15 +16,17 @@
 
 #include "base/buf.h"
 #include "core/audit/tree.h"
+#include "core/visibility.h"
 
 enum audit_format { AUDIT_JSONL, AUDIT_CSV };
 
 struct audit_export {
 	str org_id;
 	enum audit_format format;
-	int64_t size;  /* how far: the size of a checkpoint; 0: the newest one's */
-	int64_t from;  /* the first entry of this page; 0 also writes the first line */
-	int64_t limit; /* entries of this page, 1 to LIMIT_AUDIT_EXPORT */
+	int64_t size;			    /* how far: the size of a checkpoint; 0: the newest one's */
+	int64_t from;			    /* the first entry of this page; 0 also writes the first line */
+	int64_t limit;			    /* entries of this page, 1 to LIMIT_AUDIT_EXPORT */
+	const struct visibility *selection; /* only what it shows; NULL: everything */
 };
 
 /* Where a page ended. */
@@ -46,5 +51,7 @@ status audit_export_file(struct ctx *cx, const struct audit_export *e, int fd, s
 
 /* The first line of a JSON lines export, with its end. */
 str audit_export_header(struct arena *a, str key, str note);
+#define AUDIT_EXPORT	"audit-export"
+#define AUDIT_SELECTION "audit-selection" /* "countersign" of the first line of a selection */
 
 #endif

@@ -143,6 +143,7 @@ run_list(struct ctx *cx, const void *arg, struct json_out *out)
 	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
+	TRY(visibility_of(cx, &f.visibility));
 	TRY(audit_list(cx, org_id, &f, &page));
 	json_out_array(out, "entries");
 	for (size_t i = 0; i < page.count; i++) {
@@ -203,21 +204,36 @@ static status
 run_get(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct one_in *in = arg;
+	const struct visibility *v;
 	struct audit_found found;
 	str org_id = { NULL, 0 };
 
 	TRY(find_org(cx, in->slug, &org_id));
-	TRY(audit_get(cx, org_id, in->id, &found));
+	TRY(visibility_of(cx, &v));
+	TRY(audit_get(cx, org_id, in->id, v, &found));
 	json_out_object(out, "entry");
 	audit_row_out(out, &found.row);
 	json_out_end(out);
 	out_values(out, &found.values);
-	if (found.sealed)
+	if (found.sealed && !v->narrowed)
 		json_out_int(out, "leafIndex", found.leaf_index);
 	return OK;
 }
 
 /* --- proofs --- */
+
+/* The caller's organization, for who may see all of its log: a proof says how much there is. */
+static status
+find_whole(struct ctx *cx, str slug, str *out_org_id)
+{
+	TRY(find_org(cx, slug, out_org_id));
+	if (!caller_is_narrowed(cx->caller))
+		return OK;
+	return fail(cx, E_FORBIDDEN,
+		"Forbidden: proofs (your token is for some environments or keys only, so what it sees of the "
+		"log is "
+		"a selection, for which there is no proof)");
+}
 
 static void
 out_hash(struct ctx *cx, struct json_out *out, const char *key, const struct merkle_hash *h)
@@ -256,7 +272,7 @@ run_proof(struct ctx *cx, const void *arg, struct json_out *out)
 	struct audit_inclusion found;
 	str org_id = { NULL, 0 };
 
-	TRY(find_org(cx, in->slug, &org_id));
+	TRY(find_whole(cx, in->slug, &org_id));
 	TRY(audit_inclusion(cx, org_id, in->id, &found));
 	json_out_int(out, "leafIndex", found.leaf_index);
 	json_out_int(out, "size", found.checkpoint.size);
@@ -300,7 +316,7 @@ run_consistency(struct ctx *cx, const void *arg, struct json_out *out)
 	struct audit_consistency found;
 	str org_id = { NULL, 0 };
 
-	TRY(find_org(cx, in->slug, &org_id));
+	TRY(find_whole(cx, in->slug, &org_id));
 	TRY(audit_consistency(cx, org_id, in->from, in->to, &found));
 	json_out_int(out, "from", found.from);
 	json_out_int(out, "to", found.to);
@@ -335,7 +351,7 @@ run_checkpoint(struct ctx *cx, const void *arg, struct json_out *out)
 	struct tree_checkpoint found;
 	str org_id = { NULL, 0 };
 
-	TRY(find_org(cx, in->slug, &org_id));
+	TRY(find_whole(cx, in->slug, &org_id));
 	if (!cx->keys)
 		return fail(cx, E_UNAVAILABLE, "this server has no key file");
 	TRY(tree_checkpoint(cx, org_id, &found));
@@ -379,6 +395,8 @@ run_export(struct ctx *cx, const void *arg, struct json_out *out)
 	struct buf b;
 
 	TRY(find_org(cx, in->slug, &e.org_id));
+	if (visibility_selects(cx->caller))
+		TRY(visibility_of(cx, &e.selection));
 	if (!cx->keys)
 		return fail(cx, E_UNAVAILABLE, "this server has no key file");
 	e.format = str_eq(in->format, STR("csv")) ? AUDIT_CSV : AUDIT_JSONL;
@@ -462,7 +480,8 @@ const struct op audit_ops[] = {
 		.method = "GET",
 		.path = AUDIT_PATH "/export",
 		.doc = "Export a page of the log. The pages one after the other are the file that "
-		       "`countersign audit verify` reads.",
+		       "`countersign audit verify` reads. An agent, or a token for some environments or keys "
+		       "only, gets a selection, which says so and cannot be verified.",
 		.rule = "audit.entry.read",
 		.tx = OP_TX_READ,
 		.in = export_in,

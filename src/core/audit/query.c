@@ -3,12 +3,132 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/audit/audit.h"
 #include "core/id.h"
 #include "db/db.h"
 
 #include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+/* --- what is shown to whom --- */
+
+struct placed {
+	str id, tool, environment_id, key, token_id;
+};
+static const struct field placed_row[] = {
+	FIELD_TEXT(struct placed, id),
+	FIELD_TEXT(struct placed, tool),
+	FIELD_TEXT(struct placed, environment_id),
+	FIELD_TEXT(struct placed, key),
+	FIELD_TEXT(struct placed, token_id),
+	FIELD_END,
+};
+
+struct places {
+	struct placed *rows; /* by id */
+	size_t count;
+};
+
+/* The proposals that the rows belong to: an entry does not say in which environment it happened. */
+static status
+read_places(struct ctx *cx, const struct audit_row *rows, size_t count, struct places *out)
+{
+	struct json *ids = json_new_array(cx->arena);
+	str text, last = { NULL, 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].proposal_id.len && !str_eq(rows[i].proposal_id, last))
+			json_add_item(ids, json_new_string(cx->arena, rows[i].proposal_id));
+		last = rows[i].proposal_id;
+	}
+	if (!ids->count)
+		return OK;
+	TRY(json_text(cx, ids, &text));
+	return db_all(cx, SQL_AUDIT_PROPOSALS, placed_row, sizeof(*out->rows), &out->rows, &out->count,
+		TEXT(rows[0].org_id), TEXT(text));
+}
+
+static int
+by_id(const void *key, const void *row)
+{
+	return str_cmp(*(const str *)key, ((const struct placed *)row)->id);
+}
+
+static const struct placed *
+find_place(const struct places *p, str id)
+{
+	return p->count ? bsearch(&id, p->rows, p->count, sizeof(*p->rows), by_id) : NULL;
+}
+
+/* Of a change without a proposal: its resource is the key, and the environment is known where it is what was changed. */
+static void
+locate_change(const struct audit_row *row, struct visible *out)
+{
+	bool environment =
+		str_eq(row->resource_type, STR("environment")) || str_eq(row->resource_type, STR("sampling"));
+
+	if (environment)
+		out->environment_id = row->resource_id;
+	else if (str_starts(row->action, STR("record.")))
+		out->key = row->resource_key;
+}
+
+static struct visible
+locate(const struct visibility *v, const struct audit_row *row, const struct placed *p)
+{
+	bool own = row->token_id.len && str_eq(row->token_id, v->of->token_id);
+	struct visible out = { .tool = row->tool.len || !p ? row->tool : p->tool };
+
+	if (p) {
+		out.environment_id = p->environment_id;
+		out.key = str_eq(row->resource_type, STR("proposal")) ? p->key : row->resource_key;
+		out.token_id = p->token_id;
+	} else if (!row->proposal_id.len) {
+		locate_change(row, &out);
+	}
+	if (own)
+		out.token_id = row->token_id;
+	return out;
+}
+
+/* A tool's name is a resource, too: of an override, of a definition that was accepted. */
+static bool
+names_blocked(const struct visibility *v, const struct audit_row *row, const struct placed *p)
+{
+	return !visibility_has_tool(v, row->tool) || !visibility_has_tool(v, row->resource_key) ||
+	       !visibility_has_tool(v, row->resource_id) || (p && !visibility_has_tool(v, p->tool));
+}
+
+static bool
+is_shown(struct ctx *cx, const struct visibility *v, const struct audit_row *row, const struct placed *p)
+{
+	const struct visible at = locate(v, row, p);
+
+	/* its values name the tools that are blocked, for this agent or another one */
+	if (v->of->kind == PRINCIPAL_AGENT &&
+		str_eq(row->action, str_of(audit_action_name(AUDIT_PERMISSION_CHANGED))))
+		return false;
+	return !names_blocked(v, row, p) && visibility_shows(cx, v, &at);
+}
+
+status
+audit_shown(struct ctx *cx, const struct visibility *v, const struct audit_row *rows, size_t count,
+	const bool **out_shown)
+{
+	bool *shown = ARENA_TRY_ARRAY(cx->arena, bool, count + 1);
+	struct places places = { 0 };
+
+	if (!shown)
+		return fail(cx, E_TOO_LARGE, "the page is too large");
+	if (v && !visibility_is_whole(v))
+		TRY(read_places(cx, rows, count, &places));
+	for (size_t i = 0; i < count; i++)
+		shown[i] = !v || is_shown(cx, v, &rows[i], find_place(&places, rows[i].proposal_id));
+	*out_shown = shown;
+	return OK;
+}
 
 /* --- lists --- */
 
@@ -62,13 +182,15 @@ matches(const struct audit_row *row, const struct audit_filter *f)
 
 /* Takes what matches, until the page is full. True: it is. */
 static bool
-take(struct list *l, const struct audit_row *rows, size_t count)
+take(struct list *l, const struct audit_row *rows, const bool *shown, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		if (!shown[i] && l->count == (size_t)l->filter->limit)
+			continue; /* that there is another page is not said of what is not shown */
 		if (l->count == (size_t)l->filter->limit) /* one more could follow */
 			return true;
 		l->high = rows[i].id;
-		if (matches(&rows[i], l->filter))
+		if (shown[i] && matches(&rows[i], l->filter))
 			l->rows[l->count++] = rows[i];
 	}
 	return false;
@@ -77,14 +199,17 @@ take(struct list *l, const struct audit_row *rows, size_t count)
 static status
 walk(struct ctx *cx, struct list *l)
 {
-	int64_t stretch = l->filter->limit + 1;
+	bool all = !l->filter->visibility || visibility_is_whole(l->filter->visibility);
+	int64_t stretch = all ? l->filter->limit + 1 : (int64_t)LIMIT_AUDIT_PAGE;
 
 	for (size_t seen = 0; seen < LIMIT_AUDIT_SCAN;) {
 		struct audit_row *rows;
+		const bool *shown;
 		size_t count;
 
 		TRY(read_stretch(cx, l, stretch, &rows, &count));
-		if (!take(l, rows, count) && count < (size_t)stretch)
+		TRY(audit_shown(cx, l->filter->visibility, rows, count, &shown));
+		if (!take(l, rows, shown, count) && count < (size_t)stretch)
 			return OK; /* the end of the log */
 		if (l->count == (size_t)l->filter->limit)
 			break;
@@ -125,11 +250,17 @@ static const struct field leaf_fields[] = {
 };
 
 static status
+no_such_entry(struct ctx *cx)
+{
+	return fail(cx, E_NOT_FOUND, "there is no such audit entry");
+}
+
+static status
 load_entry(struct ctx *cx, str org_id, str entry_id, struct audit_row *out)
 {
 	status s = db_one(cx, SQL_AUDIT_GET, audit_row_fields, out, TEXT(org_id), TEXT(entry_id));
 
-	return s == E_NOT_FOUND ? fail(cx, E_NOT_FOUND, "there is no such audit entry") : s;
+	return s == E_NOT_FOUND ? no_such_entry(cx) : s;
 }
 
 static status
@@ -145,13 +276,17 @@ load_leaf(struct ctx *cx, str org_id, str entry_id, bool *out_sealed, struct lea
 }
 
 status
-audit_get(struct ctx *cx, str org_id, str entry_id, struct audit_found *out)
+audit_get(struct ctx *cx, str org_id, str entry_id, const struct visibility *v, struct audit_found *out)
 {
 	struct audit_found f;
 	struct leaf_row leaf = { .leaf_index = 0 };
 	struct vault_hashes hashes;
+	const bool *shown;
 
 	TRY(load_entry(cx, org_id, entry_id, &f.row));
+	TRY(audit_shown(cx, v, &f.row, 1, &shown));
+	if (!shown[0])
+		return no_such_entry(cx);
 	TRY(load_leaf(cx, org_id, entry_id, &f.sealed, &leaf));
 	f.leaf_index = leaf.leaf_index;
 	hashes = (struct vault_hashes){ f.row.before_hash, f.row.after_hash, f.row.diff_hash };

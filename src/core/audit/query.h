@@ -10,15 +10,24 @@
 
 #include "core/audit/tree.h"
 #include "core/audit/vault.h"
+#include "core/visibility.h"
 
 struct audit_filter {
 	struct audit_row
 		want; /* what is empty, 0 or false is not asked for; approvers: one id that is among them */
 	bool not_via_token, not_with_override;
-	str cursor;		/* entries older than this id; empty: from the newest */
-	int64_t from_us, to_us; /* from inclusive, to exclusive; 0: open */
-	int64_t limit;		/* 1 to LIMIT_AUDIT_PAGE */
+	str cursor;			     /* entries older than this id; empty: from the newest */
+	int64_t from_us, to_us;		     /* from inclusive, to exclusive; 0: open */
+	int64_t limit;			     /* 1 to LIMIT_AUDIT_PAGE */
+	const struct visibility *visibility; /* of who asks; NULL: everything is shown */
 };
+
+/*
+ * Which of the rows the caller may see (ID-6, TL-2): those that lie in the scope of a narrowed token, or were made with
+ * it; for an agent none that names a tool which is blocked for it, nor who may use which tool. NULL: nobody asks.
+ */
+status audit_shown(struct ctx *cx, const struct visibility *v, const struct audit_row *rows, size_t count,
+	const bool **out_shown) MUST_USE;
 
 struct audit_page {
 	const struct audit_row *rows; /* newest first */
@@ -37,8 +46,9 @@ struct audit_found {
 	int64_t leaf_index;
 };
 
-/* E_NOT_FOUND  there is no such entry in this log */
-status audit_get(struct ctx *cx, str org_id, str entry_id, struct audit_found *out) MUST_USE;
+/* E_NOT_FOUND  there is no such entry in this log, or v does not show it */
+status audit_get(struct ctx *cx, str org_id, str entry_id, const struct visibility *v,
+	struct audit_found *out) MUST_USE;
 
 struct audit_inclusion {
 	int64_t leaf_index;

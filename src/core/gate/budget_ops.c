@@ -60,7 +60,8 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 		INT(now_us - BUDGET_WINDOW_US), INT(now_us)));
 	json_out_array(out, "items");
 	for (size_t i = 0; i < count; i++)
-		write_used(out, &rows[i]);
+		if (!caller_is_narrowed(cx->caller) || str_eq(rows[i].id, cx->caller->principal_id))
+			write_used(out, &rows[i]);
 	json_out_end(out);
 	return OK;
 }
@@ -72,7 +73,7 @@ const struct op budget_ops[] = {
 		.rule = "access.agent.read",
 		.tx = OP_TX_READ,
 		.doc = "Lists who has called tools in the last minute, and how much of their budget that "
-		       "was.",
+		       "was. A token for some environments or keys only sees its own.",
 		.out = list_out,
 		.errors = OP_ERRORS(E_UNAVAILABLE),
 		.run = run_list },

@@ -80,6 +80,7 @@ struct tool {
 	const char *domain, *target; /* "chat" …; "Countersign's own database" */
 	bool rollback, financial, personal_data, phi;
 	bool changes_rights; /* writes what others decide by: runs while nobody decides */
+	bool spans;	     /* its card shows what lies in other environments or under other keys, too */
 	bool reveals;	     /* its result has a secret: only a person applies it */
 	bool direct; /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
 	int64_t ttl_seconds; /* how long a proposal of it stands unless said; 0: as any */

@@ -512,6 +512,7 @@ caller_enter(struct ctx *cx, const struct credential *c, enum caller_lock how, s
 	status s;
 
 	TRY(caller_present(cx, c));
+	cx->visibility = NULL; /* of who was asking before */
 	if (c->bearer.len && cx->known && known_find(cx->known, cx->arena, c, &room))
 		known = &room;
 	if (how != CALLER_UNLOCKED)
@@ -633,4 +634,30 @@ caller_in_scope(const struct caller *c, str environment_id, str key)
 	for (size_t i = 0; i < c->scope.key_count && !named; i++)
 		named = matches(c->scope.keys[i], key);
 	return environment && named;
+}
+
+bool
+caller_is_narrowed(const struct caller *c)
+{
+	return !(c->scope.all_environments && c->scope.all_keys);
+}
+
+/* Ids: nothing in them needs escaping. */
+str
+caller_environments(const struct caller *c, struct arena *a)
+{
+	str text = STR("[");
+
+	for (size_t i = 0; !c->scope.all_environments && i < c->scope.environment_count; i++)
+		text = arena_printf(
+			a, "%.*s%s\"%.*s\"", STR_ARG(text), i ? "," : "", STR_ARG(c->scope.environments[i]));
+	return arena_printf(a, "%.*s]", STR_ARG(text));
+}
+
+bool
+caller_reaches(const struct caller *c, str environment_id, str key)
+{
+	bool known = (c->scope.all_environments || environment_id.len) && (c->scope.all_keys || key.len);
+
+	return known && caller_in_scope(c, environment_id, key);
 }

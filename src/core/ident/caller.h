@@ -147,4 +147,16 @@ bool caller_may_come_from(const struct caller *c, str peer);
 /* Is this environment (may be empty) and resource key (may be empty) inside the token's scope? */
 bool caller_in_scope(const struct caller *c, str environment_id, str key);
 
+/* Is the caller a token for some environments or some keys only? */
+bool caller_is_narrowed(const struct caller *c);
+
+/* The environments of its scope as a JSON array, for a statement; "[]" where it is for all. */
+str caller_environments(const struct caller *c, struct arena *a);
+
+/*
+ * May a narrowed token read what lies there? Stricter than caller_in_scope: where the token is for some environments
+ * (or keys) only, a thing that names none is not for it.
+ */
+bool caller_reaches(const struct caller *c, str environment_id, str key);
+
 #endif

@@ -57,7 +57,8 @@ run_projects(struct ctx *cx, const void *in, struct json_out *out)
 	size_t count;
 
 	TRY(db_all(cx, SQL_PLACE_PROJECTS, place_row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
-		TEXT(p->after), INT(op_page_rows(p->limit))));
+		TEXT(p->after), INT(op_page_rows(p->limit)), INT(cx->caller->scope.all_environments),
+		TEXT(caller_environments(cx->caller, cx->arena))));
 	op_list(out, rows, sizeof(*rows), count, p->limit, write_place);
 	return OK;
 }
@@ -113,7 +114,8 @@ run_environments(struct ctx *cx, const void *in, struct json_out *out)
 	size_t count;
 
 	TRY(db_all(cx, SQL_PLACE_ENVIRONMENTS, environment_row, sizeof(*rows), &rows, &count,
-		TEXT(cx->caller->org_id), TEXT(p->after), INT(op_page_rows(p->limit)), TEXT(p->project_id)));
+		TEXT(cx->caller->org_id), TEXT(p->after), INT(op_page_rows(p->limit)), TEXT(p->project_id),
+		INT(cx->caller->scope.all_environments), TEXT(caller_environments(cx->caller, cx->arena))));
 	op_list(out, rows, sizeof(*rows), count, p->limit, write_environment);
 	return OK;
 }
@@ -132,7 +134,8 @@ const struct op place_ops[] = {
 		.path = "/api/v1/projects",
 		.rule = "access.project.read",
 		.tx = OP_TX_READ,
-		.doc = "Lists the organization's projects.",
+		.doc = "Lists the organization's projects: of a token for some environments those they are "
+		       "in.",
 		.in = page_in,
 		.in_size = sizeof(struct page_in),
 		.out = op_list_out,
@@ -142,7 +145,8 @@ const struct op place_ops[] = {
 		.path = "/api/v1/environments",
 		.rule = "access.environment.read",
 		.tx = OP_TX_READ,
-		.doc = "Lists environments. One is production unless marked otherwise.",
+		.doc = "Lists environments: those in the token's scope. One is production unless marked "
+		       "otherwise.",
 		.in = environments_in,
 		.in_size = sizeof(struct environments_in),
 		.out = op_list_out,

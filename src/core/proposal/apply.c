@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/gate/gate.h"
+#include "core/visibility.h"
 #include "core/gate/settings.h"
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
@@ -394,6 +395,7 @@ no_such_token(struct ctx *cx)
 static status
 find(struct ctx *cx, const struct apply_in *in, struct applying *a)
 {
+	const struct visibility *v;
 	str id = in->id;
 	status s;
 
@@ -403,9 +405,11 @@ find(struct ctx *cx, const struct apply_in *in, struct applying *a)
 	if (in->token.len && s == E_NOT_FOUND)
 		return no_such_token(cx);
 	TRY(s);
-	if (in->token.len && !row_token_is(cx, &a->p, in->token))
-		return no_such_token(cx);
-	return in->token.len ? OK : sight_require(cx, &a->p);
+	if (!in->token.len)
+		return sight_require(cx, &a->p);
+	TRY(visibility_of(cx, &v));
+	return row_token_is(cx, &a->p, in->token) && visibility_has_tool(v, a->p.tool) ? OK
+										       : no_such_token(cx);
 }
 
 /* In our own database: done, or failed, in this transaction. */

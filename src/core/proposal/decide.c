@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "core/audit/audit.h"
 #include "core/event.h"
+#include "core/visibility.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
 #include "core/proposal/sight.h"
@@ -50,6 +51,19 @@ find(struct ctx *cx, str id, struct proposal *out)
 {
 	TRY(row_lock(cx, cx->caller->org_id, id, out));
 	return sight_require(cx, out);
+}
+
+/* The proposer takes back what they asked for whatever their scope is (PA-13); not of a tool that is not there. */
+static status
+find_to_cancel(struct ctx *cx, str id, struct proposal *out, bool *out_own)
+{
+	const struct visibility *v;
+
+	TRY(row_lock(cx, cx->caller->org_id, id, out));
+	TRY(visibility_of(cx, &v));
+	*out_own = str_eq(out->proposer_id, cx->caller->principal_id) && sight_is_party(cx, out) &&
+		   visibility_has_tool(v, out->tool);
+	return *out_own ? OK : sight_require(cx, out);
 }
 
 /* Is it still open, by the database's clock? */
@@ -182,9 +196,10 @@ proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 {
 	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CANCELLED, .resource_type = STR("proposal") };
 	struct proposal p;
+	bool own;
 
-	TRY(find(cx, id, &p));
-	if (!str_eq(p.proposer_id, cx->caller->principal_id) && !sight_may_apply(cx, &p))
+	TRY(find_to_cancel(cx, id, &p, &own));
+	if (!own && !sight_may_apply(cx, &p))
 		return fail(cx, E_FORBIDDEN, "Forbidden: cancel (only who proposed it, or could apply it)");
 	TRY(check_open(cx, &p));
 	TRY(tx_now_us(cx, &p.resolved_at));

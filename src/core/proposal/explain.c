@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "core/gate/gate.h"
 #include "core/gate/settings.h"
+#include "core/visibility.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/tally.h"
@@ -82,6 +83,7 @@ static status
 gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, struct policy_facts *out)
 {
 	struct permission_snapshot snapshot;
+	const struct visibility *own;
 	struct policy_facts f = { .tool = tool_find(cx->tools, i->tool),
 		.principal = who->kind,
 		.auto_mode = who->auto_mode,
@@ -94,7 +96,9 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 	TRY(permission_load(cx, who, &snapshot));
 	if (f.tool)
 		f.tier = permission_tier(&snapshot, f.tool, &f.tier_stored);
-	if (!f.tool || (self && !gate_lists(who, &snapshot, f.tool)))
+	TRY(visibility_of(cx, &own));
+	if (!f.tool || !visibility_has_tool(own, str_of(f.tool->name)) ||
+		(self && !gate_lists(who, &snapshot, f.tool)))
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(i->tool));
 	f.override_ = permission_override(&snapshot, f.tool);
 	f.schema_known = tool_inspectable(cx->tools, f.tool);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/news.h"
 
+#include "core/visibility.h"
 #include "core/id.h"
 #include "core/proposal/sight.h"
 #include "db/db.h"
@@ -57,7 +58,7 @@ pass(struct gathering *g, size_t rows, int64_t newest)
 /* --- proposals and votes --- */
 
 struct proposal_row {
-	str id, word, tool, risk, proposer_id, delegator_id, environment_id, resource_key;
+	str id, word, tool, risk, proposer_id, delegator_id, token_id, environment_id, resource_key;
 	int64_t at;
 };
 static const struct field proposal_row[] = {
@@ -67,6 +68,7 @@ static const struct field proposal_row[] = {
 	FIELD_TEXT(struct proposal_row, risk),
 	FIELD_TEXT(struct proposal_row, proposer_id),
 	FIELD_TEXT(struct proposal_row, delegator_id),
+	FIELD_TEXT(struct proposal_row, token_id),
 	FIELD_TEXT(struct proposal_row, environment_id),
 	FIELD_TEXT(struct proposal_row, resource_key),
 	FIELD_INT(struct proposal_row, at),
@@ -79,6 +81,7 @@ may_hear(struct ctx *cx, const struct proposal_row *r)
 	struct proposal p = { .tool = r->tool,
 		.proposer_id = r->proposer_id,
 		.delegator_id = r->delegator_id,
+		.token_id = r->token_id,
 		.environment_id = r->environment_id,
 		.resource_key = r->resource_key };
 
@@ -124,12 +127,14 @@ gather(struct ctx *cx, const struct sql *from, bool vote, int64_t since_us, stru
 /* --- calls --- */
 
 struct call_row {
-	str id, principal_id, transport, tool, effect, status;
+	str id, principal_id, token_id, delegator_id, transport, tool, effect, status;
 	int64_t at;
 };
 static const struct field call_row[] = {
 	FIELD_TEXT(struct call_row, id),
 	FIELD_TEXT(struct call_row, principal_id),
+	FIELD_TEXT(struct call_row, token_id),
+	FIELD_TEXT(struct call_row, delegator_id),
 	FIELD_TEXT(struct call_row, transport),
 	FIELD_TEXT(struct call_row, tool),
 	FIELD_TEXT(struct call_row, effect),
@@ -158,19 +163,33 @@ tell_call(struct ctx *cx, const struct call_row *r)
 			.data = finish(cx, &o) } };
 }
 
+/* An agent's own are those on the same person's authority. A call says nothing of where it was about. */
+static bool
+may_hear_call(struct ctx *cx, const struct visibility *v, const struct call_row *r, bool all)
+{
+	const struct caller *c = cx->caller;
+	bool own = str_eq(r->principal_id, c->principal_id) &&
+		   (c->kind != PRINCIPAL_AGENT || str_eq(r->delegator_id, c->delegator_id));
+
+	return (all || own) &&
+	       visibility_shows(cx, v, &(struct visible){ .tool = r->tool, .token_id = r->token_id });
+}
+
 /* Their own calls, and everybody's for whoever may read the audit. */
 static status
 gather_calls(struct ctx *cx, int64_t since_us, struct gathering *g)
 {
 	bool all = caller_may(cx->caller, STR("audit.entry.read"));
+	const struct visibility *v;
 	struct call_row *rows;
 	size_t count;
 
+	TRY(visibility_of(cx, &v));
 	TRY(db_all(cx, SQL_NEWS_CALLS, call_row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
 		TEXT(id_floor(cx->arena, since_us)), INT(AT_ONCE)));
 	for (size_t i = 0; i < count; i++) {
 		pass(g, count, rows[i].at);
-		if (all || str_eq(rows[i].principal_id, cx->caller->principal_id))
+		if (may_hear_call(cx, v, &rows[i], all))
 			add(g, tell_call(cx, &rows[i]));
 	}
 	return OK;

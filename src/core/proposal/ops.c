@@ -11,6 +11,7 @@
 #include "core/proposal/run/part.h"
 #include "core/proposal/sight.h"
 #include "core/proposal/wire.h"
+#include "core/slot.h"
 #include "db/db.h"
 
 #define REASON_CHARACTERS 2000
@@ -230,20 +231,19 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 		.limit = limit };
 	struct proposal *rows;
 	size_t count;
+	str next;
 
 	TRY(id_check_cursor(cx, i->cursor));
-	TRY(row_list(cx, cx->caller->org_id, &filter, &rows, &count));
+	TRY(sight_page(cx, &filter, &rows, &count, &next));
 	json_out_array(out, "proposals");
 	for (size_t n = 0; n < count; n++) {
-		if (!sight_of(cx, &rows[n]))
-			continue;
 		json_out_object(out, NULL);
 		TRY(wire_short(cx, &rows[n], out));
 		json_out_end(out);
 	}
 	json_out_end(out);
-	if (count == (size_t)limit)
-		json_out_str(out, "nextCursor", rows[count - 1].id);
+	if (next.len)
+		json_out_str(out, "nextCursor", next);
 	return OK;
 }
 
@@ -431,20 +431,38 @@ wait_for(struct ctx *cx, struct looking *l, int64_t until_us)
 	return OK;
 }
 
+/* A place that waits, and no more of them than are for this caller. */
+static bool
+may_wait(struct ctx *cx, struct slot **out)
+{
+	const struct slot_owner owner = slot_owner_of(cx->caller);
+
+	if (cx->hasty || !event_wait_begin(cx->events))
+		return false;
+	if (slot_take(cx, event_slots(cx->events), SLOT_WAIT, &owner, out) == OK)
+		return true;
+	event_wait_end(cx->events);
+	ctx_clear(cx);
+	cx->header_count = 0; /* no Retry-After: it is answered */
+	return false;
+}
+
 static status
 run_wait(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct wait_in *i = in;
 	struct looking l = { .in = i, .out = out };
 	int64_t timeout = i->timeout ? i->timeout : LIMIT_WAIT_SECONDS - 5;
+	struct slot *slot;
 	status s;
 
-	if (cx->hasty || !event_wait_begin(cx->events)) {
+	if (!may_wait(cx, &slot)) {
 		l.last = true;
 		return op_read(cx, look, &l);
 	}
 	s = wait_for(cx, &l, clock_mono_us() + timeout * SECOND_US);
 	event_wait_end(cx->events);
+	slot_give_back(event_slots(cx->events), slot);
 	return s;
 }
 
@@ -623,7 +641,7 @@ const struct op proposal_ops[] = {
 		       "the proposal for the truth.",
 		.content_type = "text/event-stream",
 		.streams = true,
-		.errors = OP_ERRORS(E_UNAVAILABLE),
+		.errors = OP_ERRORS(E_RATE_LIMITED, E_UNAVAILABLE),
 		.run = run_events },
 	{ 0 },
 };

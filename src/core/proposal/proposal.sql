@@ -42,6 +42,13 @@ WHERE p.org_id = $1 AND p.proposal_id < $2 AND ($3 = '' OR p.state = $3) AND ($4
 	AND ($5 = '' OR p.proposer_id = $5)
 ORDER BY p.proposal_id DESC LIMIT $6
 
+-- name: proposal_scan
+-- The same filters, and only what says who may see it.
+SELECT proposal_id, tool, proposer_id, delegator_id, token_id, environment_id, resource_key FROM proposal
+WHERE org_id = $1 AND proposal_id < $2 AND ($3 = '' OR state = $3) AND ($4 = '' OR tool = $4)
+	AND ($5 = '' OR proposer_id = $5)
+ORDER BY proposal_id DESC LIMIT $6
+
 -- name: proposal_orgs
 SELECT org_id FROM org ORDER BY org_id
 

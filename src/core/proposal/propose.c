@@ -65,7 +65,8 @@ replay(struct ctx *cx, const struct propose_in *in, str request_hash, struct pro
 	TRY(db_one(cx, SQL_PROPOSAL_BY_KEY, id_row, &found, TEXT(cx->caller->org_id),
 		TEXT(cx->caller->principal_id), TEXT(in->idempotency_key)));
 	TRY(row_get(cx, cx->caller->org_id, found.id, out));
-	if (!str_eq(out->request_hash, request_hash))
+	/* the same agent for another person, or with another scope: it is not told what the first answer was */
+	if (!str_eq(out->request_hash, request_hash) || !sight_is_party(cx, out) || !sight_of(cx, out))
 		return fail(cx, E_IDEMPOTENCY,
 			"this idempotency key was used for another request; use a new one");
 	return OK;

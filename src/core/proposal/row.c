@@ -170,8 +170,6 @@ row_lock(struct ctx *cx, str org_id, str id, struct proposal *out)
 	return row_get(cx, org_id, id, out);
 }
 
-#define AFTER_LAST "~" /* greater than every id */
-
 status
 row_list(
 	struct ctx *cx, str org_id, const struct row_filter *f, struct proposal **out_rows, size_t *out_count)
@@ -180,7 +178,7 @@ row_list(
 	size_t count;
 
 	TRY(db_all(cx, SQL_PROPOSAL_LIST, columns, sizeof(*rows), &rows, &count, TEXT(org_id),
-		TEXT(f->before.len ? f->before : STR(AFTER_LAST)), TEXT(f->state), TEXT(f->tool),
+		TEXT(f->before.len ? f->before : STR(ROW_AFTER_LAST)), TEXT(f->state), TEXT(f->tool),
 		TEXT(f->proposer_id), INT(f->limit)));
 	for (size_t i = 0; i < count; i++) {
 		rows[i].org_id = org_id;

@@ -26,6 +26,7 @@ struct row_filter {
 	str before, state, tool, proposer_id;
 	int64_t limit;
 };
+#define ROW_AFTER_LAST "~" /* greater than every id */
 status row_list(struct ctx *cx, str org_id, const struct row_filter *f, struct proposal **out_rows,
 	size_t *out_count) MUST_USE;
 

@@ -604,11 +604,51 @@ out_change(const struct ctx *cx, const struct proposal *p, const struct json *ca
 		json_out_value(o, "recentContexts", recent);
 }
 
+static str
+approve_url(struct ctx *cx, const struct proposal *p)
+{
+	return arena_printf(cx->arena, "%.*s/proposals/%.*s", STR_ARG(cx->public_url), STR_ARG(p->id));
+}
+
+/* For who took it back or applied it, and may not see what it is about: the members that are always there. */
+static status
+out_closed(struct ctx *cx, const struct proposal *p, struct json_out *o)
+{
+	static const char *const withheld[] = { "payload", "card", "risk", "approvals", NULL };
+	int64_t now_us;
+	str state;
+
+	TRY(tx_now_us(cx, &now_us));
+	state = row_state_at(p, now_us);
+	json_out_str(o, "proposalId", p->id);
+	json_out_str(o, "toolCallId", p->tool_call_id);
+	json_out_str(o, "status", state);
+	json_out_str(o, "state", state);
+	json_out_str(o, "tool", p->tool);
+	json_out_int(o, "toolVersion", p->tool_version);
+	json_out_str(o, "effect", p->effect);
+	json_out_str(o, "summary", STR("what it is about is outside the scope of your token"));
+	for (size_t i = 0; withheld[i]; i++)
+		json_out_null(o, withheld[i]);
+	json_out_str(o, "payloadHash", (str){ 0 });
+	json_out_str(o, "viewHash", (str){ 0 });
+	json_out_object(o, "proposer");
+	json_out_str(o, "id", p->proposer_id);
+	json_out_str(o, "kind", p->proposer_kind);
+	json_out_end(o);
+	json_out_time(o, "createdAt", p->created_at);
+	json_out_time(o, "expiresAt", p->expires_at);
+	json_out_str(o, "approveUrl", approve_url(cx, p));
+	return OK;
+}
+
 status
 wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o)
 {
 	const struct json *card, *diff;
 
+	if (!p->fresh && !sight_of(cx, p))
+		return out_closed(cx, p, o);
 	TRY(row_card(cx, p, &card));
 	TRY(out_common(cx, p, card, token.len > 0, o)); /* only who asks has the token */
 	json_out_str(o, "toolCallId", p->tool_call_id);
@@ -623,8 +663,7 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 		json_out_value(o, "diff", diff);
 	out_change(cx, p, card, o);
 	TRY(out_approvals(cx, p, o));
-	json_out_str(o, "approveUrl",
-		arena_printf(cx->arena, "%.*s/proposals/%.*s", STR_ARG(cx->public_url), STR_ARG(p->id)));
+	json_out_str(o, "approveUrl", approve_url(cx, p));
 	if (!proposal_is_final(p->state))
 		json_out_bool(o, "mayApply", may_apply(cx, p));
 	TRY(out_document(cx, p, card, o));

@@ -25,7 +25,7 @@ extern const struct field wire_out[];
 str wire_status(str state, bool asked);
 
 /* All of them into the object that is open; with a token it is the answer to who asked, else the token is
- * left out. Inside tx_run or db_read. */
+ * left out. Who may not see it, and took it back or applied it, is told no more than that. Inside tx_run or db_read. */
 status wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out *o) MUST_USE;
 
 /* Those of a list. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What other MCP servers offer, and what an admin says of it (EX-3). */
 #include "base/limits.h"
+#include "core/visibility.h"
 #include "core/gate/permission.h"
 #include "core/gate/toolset.h"
 #include "core/people/change.h"
@@ -168,13 +169,15 @@ write_tool(struct ctx *cx, const struct toolset_tool *all, size_t count, const s
 static status
 write_tools(struct ctx *cx, const struct upstream *u, struct json_out *out)
 {
+	const struct visibility *v;
 	struct toolset_tool *all;
 	size_t count;
 
+	TRY(visibility_of(cx, &v));
 	TRY(toolset_list(cx, u->org_id, (str){ 0 }, &all, &count));
 	json_out_array(out, "tools");
 	for (size_t i = 0; i < count; i++)
-		if (str_eq(all[i].source_id, u->id))
+		if (str_eq(all[i].source_id, u->id) && visibility_has_tool(v, all[i].name))
 			TRY(write_tool(cx, all, count, &all[i], out));
 	json_out_end(out);
 	return OK;

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/hash/sha256.h"
+#include "core/visibility.h"
 #include "core/gate/toolset.h"
 #include "core/people/change.h"
 #include "db/db.h"
@@ -341,13 +342,17 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 {
 	struct toolset_tool *rows;
 	struct declared d;
+	const struct visibility *v;
 	struct hook c;
 	size_t count;
 
 	TRY(hook_get(cx, cx->caller->org_id, ((const struct list_in *)in)->id, &c));
+	TRY(visibility_of(cx, &v));
 	TRY(toolset_list(cx, cx->caller->org_id, c.id, &rows, &count));
 	json_out_array(out, "items");
 	for (size_t i = 0; i < count; i++) {
+		if (!visibility_has_tool(v, rows[i].name))
+			continue;
 		TRY(read_options(cx, &rows[i], &d));
 		json_out_object(out, NULL);
 		write_declared(out, &d);

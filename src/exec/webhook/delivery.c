@@ -67,6 +67,9 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	struct delivery *rows;
 	size_t count;
 
+	if (caller_is_narrowed(cx->caller))
+		return fail(cx, E_SCOPE,
+			"your token is for some environments or keys only, and notifications are of all");
 	TRY(db_all(cx, SQL_DELIVERY_LIST, row, sizeof(*rows), &rows, &count, TEXT(cx->caller->org_id),
 		TEXT(p->state.len ? p->state : STR("dead")), TEXT(p->after), INT(op_page_rows(p->limit)),
 		TEXT(p->connection_id)));
@@ -118,6 +121,7 @@ const struct op delivery_ops[] = {
 		.in = list_in,
 		.in_size = sizeof(struct list_in),
 		.out = op_list_out,
+		.errors = OP_ERRORS(E_SCOPE),
 		.run = run_list },
 	{ .name = "delivery_retry",
 		.method = "POST",

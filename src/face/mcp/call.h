@@ -13,6 +13,7 @@
 #define FACE_MCP_CALL_H
 
 #include "core/ident/caller.h"
+#include "core/slot.h"
 #include "face/mcp/mcp.h"
 #include "json/out.h"
 
@@ -62,6 +63,8 @@ struct mcp_call {
 	unsigned can;
 	str session;		    /* legacy */
 	str principal;		    /* after mcp_enter */
+	struct slot_owner owner;    /* the same */
+	struct slot *slot;	    /* for what goes on after the request; the follower takes it */
 	const struct json *answers; /* inputResponses, by key; or NULL */
 	str state;		    /* what the host kept (`keeps`) when it asked; or empty */
 	bool again;		    /* it is run again, after it waited */
@@ -192,6 +195,7 @@ struct follower { /* the first member of what follows; one piece of memory with 
 	struct follower *next;
 	const struct follower_calls *calls;
 	struct http_stream *stream; /* NULL: it has been closed */
+	struct slot *slot;
 	struct credential credential;
 	bool modern;
 	const char *version;
@@ -206,12 +210,12 @@ void followers_start(struct followers *all);
 void followers_end(struct followers *all); /* says the last words; waits for that, but not for long */
 void followers_stop(struct followers *all);
 void followers_free(struct followers *all);
-bool followers_reserve(struct followers *all);		     /* a place; false: all are taken */
+status followers_reserve(struct mcp_call *c) MUST_USE;	     /* c->slot. Errors as slot_take */
 size_t follower_room(const struct mcp_call *c, str request); /* for the text of what follows */
 /* Whose it is, and whose text lies at *at, which moves on. */
 void follower_init(struct follower *f, const struct mcp_call *c, str request, char **at);
 str follower_keep(char **at, str text);
-void followers_add(struct followers *all, struct follower *f); /* with its stream; in the place reserved */
+void followers_add(struct followers *all, struct follower *f); /* with its stream and its slot */
 void followers_cancel(struct mcp_call *c, str request);	       /* legacy: of that session */
 
 /* --- listen.c --- */

@@ -23,7 +23,6 @@ struct followers {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards both lists: only the thread takes out of `all` */
 	struct follower *new_ones, *all;
-	size_t count;
 	bool running;
 	atomic_bool stop, ended;
 };
@@ -65,6 +64,7 @@ follower_init(struct follower *f, const struct mcp_call *c, str request, char **
 {
 	const struct credential *who = c->cx->credential;
 
+	f->slot = c->slot;
 	f->modern = c->modern;
 	f->version = c->version;
 	f->can = c->can;
@@ -79,15 +79,12 @@ follower_init(struct follower *f, const struct mcp_call *c, str request, char **
 
 /* --- from other threads --- */
 
-bool
-followers_reserve(struct followers *all)
+status
+followers_reserve(struct mcp_call *c)
 {
-	scoped_lock held = lock(&all->lock);
-
-	if (all->count >= LIMIT_FOLLOWERS || atomic_load(&all->stop))
-		return false;
-	all->count++;
-	return true;
+	if (atomic_load(&c->mcp->followers->stop))
+		return fail(c->cx, E_UNAVAILABLE, "the server stops; come again");
+	return slot_take(c->cx, event_slots(c->mcp->options.base->events), SLOT_MCP, &c->owner, &c->slot);
 }
 
 static void
@@ -148,7 +145,7 @@ forget(struct followers *all, struct follower **at)
 	scoped_lock held = lock(&all->lock);
 
 	*at = gone->next;
-	all->count--;
+	slot_give_back(event_slots(all->mcp->options.base->events), gone->slot);
 	if (gone->stream)
 		http_stream_close(gone->stream);
 	free(gone);

@@ -390,8 +390,8 @@ begin(struct mcp_call *c, struct listener *l, str last_event)
 	/* before the first word: what changes from now on is told */
 	TRY(look_at_lists(c, l, false));
 	TRY(look_at_own(c, l, false));
-	if (!followers_reserve(c->mcp->followers))
-		return rpc_fail(c, RPC_INTERNAL, 503, "too many listen already");
+	TRY(followers_reserve(c));
+	l->f.slot = c->slot;
 	l->f.stream = http_stream_open(c->x);
 	greet(c, l, last_event);
 	followers_add(c->mcp->followers, &l->f);

@@ -37,6 +37,8 @@ status
 mcp_bind(struct mcp_call *c)
 {
 	c->principal = c->mcp->host->open ? STR("conformance") : c->cx->caller->principal_id;
+	c->owner = c->mcp->host->open ? (struct slot_owner){ .principal_id = c->principal, .person = true }
+				      : slot_owner_of(c->cx->caller);
 	if (c->modern || str_eq(c->method, STR("initialize")))
 		return OK;
 	return session_open(c);

@@ -46,8 +46,12 @@ park_more(struct mcp_call *c, int64_t us)
 		return false;
 	if (!c->began_us)
 		c->began_us = now;
-	if (now - c->began_us >= us || (!c->again && !followers_reserve(c->mcp->followers)))
+	if (now - c->began_us >= us)
 		return false;
+	if (!c->again && !c->slot && followers_reserve(c) != OK) {
+		ctx_clear(c->cx); /* it is answered with what there is */
+		return false;
+	}
 	c->waits_us = us;
 	return true;
 }

@@ -33,14 +33,14 @@ struct note {
 };
 
 struct subscription {
-	uint64_t session, seen;
-	char uri[LIMIT_MCP_URI + 1]; /* empty: none */
+	uint64_t session, seen, holder, number; /* whose, and how many there were before it */
+	char uri[LIMIT_MCP_URI + 1];		/* empty: none */
 };
 
 struct sessions {
 	pthread_mutex_t lock;
 	size_t followed;
-	struct subscription subscriptions[LIMIT_MCP_SUBSCRIPTIONS]; /* a ring, too */
+	struct subscription subscriptions[LIMIT_MCP_SUBSCRIPTIONS];
 	size_t count;
 	struct note notes[LIMIT_MCP_NOTES]; /* a ring */
 };
@@ -107,18 +107,45 @@ drop(struct sessions *s, uint64_t session, str uri)
 	return left;
 }
 
+/* With the lock held: an empty place, or the oldest: of the holder's own where they have as many as one may. */
+static struct subscription *
+place(struct sessions *s, uint64_t holder)
+{
+	struct subscription *empty = NULL, *own = NULL, *oldest = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < LIMIT_MCP_SUBSCRIPTIONS; i++) {
+		struct subscription *one = &s->subscriptions[i];
+
+		if (!*one->uri) {
+			empty = one;
+			continue;
+		}
+		if (!oldest || one->number < oldest->number)
+			oldest = one;
+		if (one->holder != holder)
+			continue;
+		count++;
+		if (!own || one->number < own->number)
+			own = one;
+	}
+	if (count >= LIMIT_MCP_FOLLOWED)
+		return own;
+	return empty ? empty : oldest;
+}
+
 status
 session_follow(struct mcp_call *c, str uri, uint64_t seen)
 {
 	struct sessions *s = c->mcp->sessions;
-	uint64_t session = message_hash(c->session);
+	uint64_t session = message_hash(c->session), holder = message_hash(c->principal);
 	scoped_lock held = lock(&s->lock);
 	struct subscription *one;
 
 	if (uri.len > LIMIT_MCP_URI || drop(s, session, uri) >= LIMIT_MCP_URIS)
 		return rpc_fail(c, RPC_PARAMS, 200, "a session follows at most %u resources", LIMIT_MCP_URIS);
-	one = &s->subscriptions[s->followed++ % LIMIT_MCP_SUBSCRIPTIONS];
-	*one = (struct subscription){ session, seen, "" };
+	one = place(s, holder);
+	*one = (struct subscription){ session, seen, holder, s->followed++, "" };
 	memcpy(one->uri, uri.ptr, uri.len);
 	return OK;
 }

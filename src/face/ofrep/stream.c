@@ -7,6 +7,7 @@
 #include "base/scoped.h"
 #include "core/event.h"
 #include "core/ident/caller.h"
+#include "core/slot.h"
 #include "db/db.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/live/visit.h"
@@ -18,6 +19,7 @@
 struct follower {
 	struct follower *next;
 	struct http_stream *stream;
+	struct slot *slot;
 	struct ticket ticket; /* its texts, and the peer's, follow this struct */
 	str peer;
 	int64_t told;	    /* the last version they have heard of */
@@ -29,9 +31,8 @@ struct streams {
 	struct ctx base;
 	pthread_t thread;
 	bool runs;
-	pthread_mutex_t lock; /* guards what is new, and the count */
+	pthread_mutex_t lock; /* guards what is new */
 	struct follower *new_ones;
-	size_t count;
 	struct follower *followers; /* the thread's own */
 	atomic_bool stop;
 };
@@ -166,10 +167,9 @@ static void
 forget(struct streams *s, struct follower **at)
 {
 	struct follower *gone = *at;
-	scoped_lock held = lock(&s->lock);
 
 	*at = gone->next;
-	s->count--;
+	slot_give_back(event_slots(s->base.events), gone->slot);
 	http_stream_close(gone->stream);
 	free(gone);
 }
@@ -251,17 +251,6 @@ streams_free(struct streams *s)
 
 /* --- beginning to follow --- */
 
-static bool
-reserve(struct streams *s)
-{
-	scoped_lock held = lock(&s->lock);
-
-	if (s->count >= LIMIT_OFREP_STREAMS)
-		return false;
-	s->count++;
-	return true;
-}
-
 static void
 hand_over(struct streams *s, struct follower *one)
 {
@@ -274,14 +263,16 @@ hand_over(struct streams *s, struct follower *one)
 status
 streams_follow(struct streams *s, struct http_exchange *x, const struct ticket *t, int64_t since)
 {
+	const struct slot_owner owner = { .org_id = t->org_id, .principal_id = t->token_id };
 	struct follower *one;
+	struct slot *slot;
 
 	TRY(check(x->cx, t, x->req.peer));
 	if (since < 0)
 		since = version_of(x->cx, t, 0);
-	if (!reserve(s))
-		return fail(x->cx, E_UNAVAILABLE, "too many follow already; come later");
+	TRY(slot_take(x->cx, event_slots(s->base.events), SLOT_OFREP, &owner, &slot));
 	one = new_follower(t, x->req.peer, since);
+	one->slot = slot;
 	one->stream = http_stream_open(x);
 	hand_over(s, one);
 	event_call(x->cx->events);

@@ -8,6 +8,7 @@
 #include "core/ident/caller.h"
 #include "core/op.h"
 #include "core/proposal/news.h"
+#include "core/slot.h"
 #include "db/db.h"
 
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 struct follower {
 	struct follower *next;
 	struct http_stream *stream;
+	struct slot *slot;
 	struct credential credential; /* its texts follow this struct */
 	int64_t since_us;
 	uint64_t had[REMEMBERED]; /* hashes of keys, a ring */
@@ -30,7 +32,6 @@ struct feed {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what is new */
 	struct follower *new_ones;
-	size_t count;
 	struct follower *followers; /* the thread's own */
 	atomic_bool stop;
 };
@@ -66,8 +67,9 @@ new_follower(const struct credential *c, int64_t since_us)
 }
 
 static void
-end_follower(struct follower *f)
+end_follower(struct feed *feed, struct follower *f)
 {
+	slot_give_back(event_slots(feed->options.events), f->slot);
 	http_stream_close(f->stream);
 	free(f);
 }
@@ -160,11 +162,9 @@ static void
 forget(struct feed *f, struct follower **at)
 {
 	struct follower *gone = *at;
-	scoped_lock held = lock(&f->lock);
 
 	*at = gone->next;
-	f->count--;
-	end_follower(gone);
+	end_follower(f, gone);
 }
 
 static void
@@ -229,21 +229,18 @@ feed_stop(struct feed *f)
 
 /* --- beginning to follow --- */
 
+struct beginning {
+	int64_t now_us;
+	struct slot_owner owner;
+};
+
 static status
-read_clock(struct ctx *cx, void *arg)
+begin(struct ctx *cx, void *arg)
 {
-	return tx_now_us(cx, arg);
-}
+	struct beginning *b = arg;
 
-static bool
-reserve(struct feed *f)
-{
-	scoped_lock held = lock(&f->lock);
-
-	if (f->count >= LIMIT_FOLLOWERS)
-		return false;
-	f->count++;
-	return true;
+	b->owner = slot_owner_of(cx->caller);
+	return tx_now_us(cx, &b->now_us);
 }
 
 static void
@@ -259,15 +256,16 @@ status
 feed_follow(struct http_exchange *x)
 {
 	struct feed *f = x->cx->feed;
+	struct beginning b;
 	struct follower *one;
-	int64_t now_us;
+	struct slot *slot;
 
 	CHECK(f != NULL);
 	/* from this moment on: the client may act as soon as it has our headers */
-	TRY(op_read(x->cx, read_clock, &now_us));
-	if (!reserve(f))
-		return fail(x->cx, E_UNAVAILABLE, "too many follow already; poll instead, or come later");
-	one = new_follower(x->cx->credential, now_us);
+	TRY(op_read(x->cx, begin, &b));
+	TRY(slot_take(x->cx, event_slots(f->options.events), SLOT_EVENTS, &b.owner, &slot));
+	one = new_follower(x->cx->credential, b.now_us);
+	one->slot = slot;
 	one->stream = http_stream_open(x);
 	hand_over(f, one);
 	event_call(f->options.events);

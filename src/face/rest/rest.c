@@ -103,8 +103,10 @@ handle(struct http_exchange *x, void *arg)
 	}
 	if (input->op->streams) {
 		s = feed_follow(x);
-		if (s != OK)
-			rest_refuse(x, s);
+		if (s == OK)
+			return;
+		add_headers(x);
+		rest_refuse(x, s);
 		return;
 	}
 	x->status = input->op->success ? input->op->success : 200;

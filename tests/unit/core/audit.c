@@ -30,7 +30,7 @@ get_one(struct ctx *cx, void *arg)
 		struct audit_found found;
 	} *g = arg;
 
-	return audit_get(cx, g->org, g->id, &g->found);
+	return audit_get(cx, g->org, g->id, NULL, &g->found);
 }
 
 static struct audit_found

@@ -64,6 +64,7 @@ world_init(struct world *w, bool postgres)
 		.org_slug = STR("acme"),
 		.kind = PRINCIPAL_USER,
 		.principal_id = STR("person-1"),
+		.scope = { .all_environments = true, .all_keys = true },
 		.transport = "rest" };
 	w->cx.keys = &w->keys;
 	w->cx.caller = &w->caller;

@@ -7,7 +7,9 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "core/event.h"
+#include "core/slot.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -153,6 +155,142 @@ after_the_end_nobody_begins_to_wait(void **state)
 	event_hub_free(h);
 }
 
+/* --- slots --- */
+
+#define HELD 300u
+
+struct taking {
+	struct arena arena;
+	struct ctx cx;
+	struct slots *slots;
+	struct slot *held[HELD];
+	size_t count;
+};
+
+static void
+taking_init(struct taking *t, int waits)
+{
+	arena_init(&t->arena, LIMIT_REQUEST_ARENA);
+	ctx_init(&t->cx, &t->arena);
+	t->slots = slots_new(waits);
+	t->count = 0;
+}
+
+static void
+taking_done(struct taking *t)
+{
+	while (t->count)
+		slot_give_back(t->slots, t->held[--t->count]);
+	slots_free(t->slots);
+	arena_done(&t->arena);
+}
+
+static status
+take(struct taking *t, enum slot_kind kind, struct slot_owner owner)
+{
+	status s = slot_take(&t->cx, t->slots, kind, &owner, &t->held[t->count]);
+
+	t->count += s == OK;
+	return s;
+}
+
+/* How many a new agent after the other gets, each as many as it may. */
+static size_t
+fill_with_agents(struct taking *t, enum slot_kind kind, str org)
+{
+	size_t before = t->count;
+
+	for (int agent = 0; t->count < HELD; agent++) {
+		struct slot_owner o = { .org_id = org,
+			.principal_id = arena_printf(&t->arena, "agent %d", agent) };
+		size_t had = t->count;
+
+		while (t->count < HELD && take(t, kind, o) == OK)
+			continue;
+		if (t->count == had)
+			break;
+	}
+	return t->count - before;
+}
+
+static void
+one_agent_holds_a_few_streams_and_not_those_of_others(void **state)
+{
+	struct slot_owner agent = {
+		.org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ann")
+	};
+	struct slot_owner of_ben = {
+		.org_id = STR("org"), .principal_id = STR("agent"), .delegator_id = STR("ben")
+	};
+	struct slot_stats stats;
+	struct taking t;
+
+	(void)state;
+	taking_init(&t, 4);
+	for (size_t i = 0; i < LIMIT_STREAMS_HOLDER; i++)
+		assert_int_equal(take(&t, SLOT_EVENTS, agent), OK);
+	assert_int_equal(take(&t, SLOT_EVENTS, agent), E_RATE_LIMITED);
+	assert_non_null(strstr(arena_cstr(&t.arena, t.cx.error.message), "may hold 32"));
+	assert_int_equal(take(&t, SLOT_EVENTS, of_ben), OK); /* the same agent for another person */
+	assert_int_equal(take(&t, SLOT_MCP, agent), OK);     /* another kind */
+	slot_give_back(t.slots, t.held[0]);
+	t.held[0] = t.held[--t.count];
+	assert_int_equal(take(&t, SLOT_EVENTS, agent), OK);
+	assert_int_equal(take(&t, SLOT_EVENTS, agent), E_RATE_LIMITED);
+	slot_stats(t.slots, &stats);
+	assert_int_equal(stats.held[SLOT_EVENTS], LIMIT_STREAMS_HOLDER + 1);
+	assert_int_equal(stats.held[SLOT_MCP], 1);
+	assert_int_equal(stats.refused[SLOT_EVENTS], 2);
+	taking_done(&t);
+}
+
+static void
+agents_leave_a_quarter_to_people_and_an_organization_leaves_room_to_others(void **state)
+{
+	struct taking t;
+
+	(void)state;
+	taking_init(&t, 4);
+	assert_int_equal(fill_with_agents(&t, SLOT_EVENTS, STR("org")), LIMIT_STREAMS_ORG * 3 / 4);
+	for (size_t i = 0; i < LIMIT_STREAMS_ORG / 4; i++) {
+		struct slot_owner o = { .org_id = STR("org"),
+			.principal_id = arena_printf(&t.arena, "person %zu", i),
+			.person = true };
+
+		assert_int_equal(take(&t, SLOT_EVENTS, o), OK);
+	}
+	assert_int_equal(
+		take(&t, SLOT_EVENTS, (struct slot_owner){ STR("org"), STR("one more"), { NULL, 0 }, true }),
+		E_RATE_LIMITED);
+	assert_int_equal(take(&t, SLOT_EVENTS,
+				 (struct slot_owner){ .org_id = STR("other"), .principal_id = STR("agent") }),
+		OK);
+	taking_done(&t);
+}
+
+static void
+waits_leave_one_to_people_and_one_agent_has_half(void **state)
+{
+	struct taking t;
+
+	(void)state;
+	taking_init(&t, 8);
+	assert_int_equal(
+		take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }),
+		OK);
+	while (take(&t, SLOT_WAIT, (struct slot_owner){ .org_id = STR("org"), .principal_id = STR("a") }) ==
+		OK)
+		continue;
+	assert_int_equal(t.count, 4);
+	(void)fill_with_agents(&t, SLOT_WAIT, STR("org"));
+	assert_int_equal(t.count, 4); /* three quarters of six, rounded for people */
+	(void)fill_with_agents(&t, SLOT_WAIT, STR("other"));
+	assert_int_equal(t.count, 6);
+	assert_int_equal(
+		take(&t, SLOT_WAIT, (struct slot_owner){ STR("org"), STR("person"), { NULL, 0 }, true }), OK);
+	taking_done(&t);
+}
+
 int
 main(void)
 {
@@ -162,6 +300,9 @@ main(void)
 		cmocka_unit_test(an_event_does_not_wake_who_rests),
 		cmocka_unit_test(what_came_before_is_not_waited_for),
 		cmocka_unit_test(after_the_end_nobody_begins_to_wait),
+		cmocka_unit_test(one_agent_holds_a_few_streams_and_not_those_of_others),
+		cmocka_unit_test(agents_leave_a_quarter_to_people_and_an_organization_leaves_room_to_others),
+		cmocka_unit_test(waits_leave_one_to_people_and_one_agent_has_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,7 +438,7 @@ static const char *const deletes[] = { WRITES, "flag.flag.delete", "flag.config.
 
 #define IMPORT                                                                                               \
 	.version = 1, .in_schema = IMPORT_INPUT, .out_schema = IMPORT_OUTPUT,                                \
-	.propose_rule = "flag.flag.propose", .domain = "operations", .target = CHANGE_TARGET,                \
+	.propose_rule = "flag.flag.propose", .domain = "operations", .target = CHANGE_TARGET, .spans = true, \
 	.ttl_seconds = CHANGE_TTL_SECONDS, .failure = CHANGE_FAILURE, .run = import
 
 const struct tool change_import_tools[] = {

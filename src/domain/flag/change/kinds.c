@@ -273,6 +273,7 @@ const struct tool change_tools[] = {
 		.domain = "operations",                                                                      \
 		.target = CHANGE_TARGET,                                                                     \
 		.rollback = true,                                                                            \
+		.spans = RESOURCE_##R == RESOURCE_SEGMENT, /* it shows whom the segment's change affects */  \
 		.ttl_seconds = CHANGE_TTL_SECONDS,                                                           \
 		.failure = CHANGE_FAILURE,                                                                   \
 		.run = set,                                                                                  \
@@ -293,6 +294,7 @@ const struct tool change_tools[] = {
 		.propose_rule = "flag." #r ".propose",                                                       \
 		.domain = "operations",                                                                      \
 		.target = CHANGE_TARGET,                                                                     \
+		.spans = true,                                                                               \
 		.ttl_seconds = CHANGE_TTL_SECONDS,                                                           \
 		.failure = CHANGE_FAILURE,                                                                   \
 		.run = delete,                                                                               \

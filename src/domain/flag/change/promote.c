@@ -318,6 +318,7 @@ const struct tool change_promote_tools[] = {
 		.domain = "operations",
 		.target = CHANGE_TARGET,
 		.rollback = true,
+		.spans = true,
 		.ttl_seconds = CHANGE_TTL_SECONDS,
 		.failure = CHANGE_FAILURE,
 		.run = promote,

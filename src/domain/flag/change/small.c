@@ -305,45 +305,45 @@ static const char *const toggles[] = { "flag.flag.toggle", NULL };
 		"\"key\",\"description\",\"rules\"")
 #define GIVES_DESCRIBED SCHEMA_OBJECT(GIVES("description", "string") ",\"jsonSchema\":{}", "\"description\"")
 
-#define SMALL(name_, title_, doc_, schema, gives, rules_, resource, direct_, fn, survey_)                    \
+#define SMALL(name_, title_, doc_, schema, gives, rules_, resource, direct_, fn, survey_, spans_)            \
 	{                                                                                                    \
 		.name = "flag." name_, .model = (name_), .version = 1, .title = (title_), .doc = (doc_),     \
 		.effect = OP_MUTATE, .in_schema = schema, .out_schema = gives, .rules = (rules_),            \
 		.propose_rule = "flag." resource ".propose", .category = TOOL_CATEGORY_B,                    \
 		.domain = "operations", .target = CHANGE_TARGET, .rollback = true, .direct = (direct_),      \
 		.ttl_seconds = CHANGE_TTL_SECONDS, .failure = CHANGE_FAILURE, .run = (fn),                   \
-		.survey = (survey_)                                                                          \
+		.survey = (survey_), .spans = (spans_)                                                       \
 	}
 
 /* clang-format off */
 const struct tool change_small_tools[] = {
 	SMALL("create_flag", "Create a flag", "Makes a flag in a project, the same in all its environments.",
-		CREATE_FLAG, GIVES_CREATED, creates_flag, "flag", true, create, NULL),
+		CREATE_FLAG, GIVES_CREATED, creates_flag, "flag", true, create, NULL, true),
 	SMALL("create_config", "Create a config", "Makes a config in a project, the same in all its environments.",
-		CREATE_CONFIG, GIVES_CREATED, creates_config, "config", true, create, NULL),
+		CREATE_CONFIG, GIVES_CREATED, creates_config, "config", true, create, NULL, true),
 	SMALL("create_segment", "Create a segment",
 		"Makes a segment in a project, the same in all its environments.",
-		CREATE_SEGMENT, GIVES_CREATED, creates_segment, "segment", true, create, NULL),
+		CREATE_SEGMENT, GIVES_CREATED, creates_segment, "segment", true, create, NULL, true),
 	SMALL("update_flag_metadata", "Describe a flag", "Changes a flag's description: no answer changes.",
-		DESCRIBE(""), GIVES_DESCRIBED, writes_flag, "flag", true, describe, NULL),
+		DESCRIBE(""), GIVES_DESCRIBED, writes_flag, "flag", true, describe, NULL, true),
 	SMALL("update_config_metadata", "Describe a config",
 		"Changes a config's description, or the JSON Schema of its values: no answer changes.",
-		DESCRIBE("," JSON_SCHEMA), GIVES_DESCRIBED, writes_config, "config", true, describe, NULL),
+		DESCRIBE("," JSON_SCHEMA), GIVES_DESCRIBED, writes_config, "config", true, describe, NULL, true),
 	SMALL("update_segment_metadata", "Describe a segment",
 		"Changes a segment's description: no answer changes.",
-		DESCRIBE(""), GIVES_DESCRIBED, writes_segment, "segment", true, describe, NULL),
+		DESCRIBE(""), GIVES_DESCRIBED, writes_segment, "segment", true, describe, NULL, true),
 	SMALL("append_flag_rule", "Append a rule to a flag",
 		"Adds a rule behind the others, where it matches only what they leave.",
-		APPEND(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), GIVES_CHANGED, writes_flag, "flag", true, append, survey_append),
+		APPEND(SCHEMA_VALUE_RULE(SCHEMA_FLAG_VALUE)), GIVES_CHANGED, writes_flag, "flag", true, append, survey_append, false),
 	SMALL("append_config_rule", "Append a rule to a config",
 		"Adds a rule behind the others, where it matches only what they leave.",
-		APPEND(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), GIVES_CHANGED, writes_config, "config", true, append, survey_append),
+		APPEND(SCHEMA_VALUE_RULE(SCHEMA_CONFIG_VALUE)), GIVES_CHANGED, writes_config, "config", true, append, survey_append, false),
 	SMALL("append_segment_rule", "Append a rule to a segment",
 		"Adds a rule: whom it matches is in the segment, too.",
-		APPEND(SCHEMA_SEGMENT_RULE), GIVES_CHANGED, writes_segment, "segment", true, append, survey_append),
+		APPEND(SCHEMA_SEGMENT_RULE), GIVES_CHANGED, writes_segment, "segment", true, append, survey_append, true),
 	SMALL("set_rollout", "Change a flag's rollout",
 		"Sets the share of those for whom a rule of a flag holds who get its value.",
-		ROLL_OUT, GIVES_CHANGED, toggles, "flag", false, roll_out, survey_roll_out),
+		ROLL_OUT, GIVES_CHANGED, toggles, "flag", false, roll_out, survey_roll_out, false),
 	{ 0 },
 };
 /* clang-format on */

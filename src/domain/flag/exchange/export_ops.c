@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "domain/flag/exchange/export_ops.h"
 
+#include "core/ident/caller.h"
 #include "domain/flag/exchange/exchange.h"
 #include "domain/flag/store/direct.h"
 #include "domain/flag/store/store.h"
@@ -42,7 +43,8 @@ write_item(struct json_out *out, const struct store_item *item)
 	json_out_end(out);
 }
 
-/* All or nothing: a file with holes in it would take away, once imported exactly, what somebody may not see. */
+/* All or nothing: a file with holes in it would take away, once imported exactly, what somebody may not see. Which
+ * keys there are besides is not said. */
 static status
 write_items(struct ctx *cx, const struct environment *e, enum resource r, struct json_out *out)
 {
@@ -55,7 +57,10 @@ write_items(struct ctx *cx, const struct environment *e, enum resource r, struct
 	do {
 		TRY(store_page(cx, e, r, after, PAGE, &items, &count));
 		for (size_t i = 0; i < count; i++) {
-			TRY(direct_in_scope(cx, e, items[i].key));
+			if (!caller_in_scope(cx->caller, e->id, items[i].key))
+				return fail(cx, E_SCOPE,
+					"the environment has keys outside the scope of your token, and an "
+					"export is whole");
 			write_item(out, &items[i]);
 			after = items[i].key;
 		}

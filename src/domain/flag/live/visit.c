@@ -28,8 +28,7 @@ visit_begin(struct ctx *cx, str environment_id, struct visit *out)
 	if (!caller_may_in(cx->caller, STR(VISIT_RULE), e.production))
 		return fail(cx, E_FORBIDDEN, "Forbidden: evaluate (missing permission: " VISIT_RULE ")");
 	if (!caller_in_scope(cx->caller, e.id, STR("")))
-		return fail(cx, E_SCOPE, "the environment %.*s is outside the scope of your token",
-			STR_ARG(e.id));
+		return fail(cx, E_SCOPE, "this environment is outside the scope of your token");
 	*out = (struct visit){ *cx->caller, e };
 	return OK;
 }

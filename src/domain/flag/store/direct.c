@@ -28,8 +28,7 @@ direct_in_scope(struct ctx *cx, const struct environment *e, str key)
 	if (caller_in_scope(cx->caller, e->id, key))
 		return OK;
 	if (!caller_in_scope(cx->caller, e->id, (str){ 0 }))
-		return fail(cx, E_SCOPE, "the environment %.*s is outside the scope of your token",
-			STR_ARG(e->slug));
+		return fail(cx, E_SCOPE, "this environment is outside the scope of your token");
 	return fail(cx, E_SCOPE, "the key %.*s is outside the scope of your token", STR_ARG(key));
 }
 

@@ -51,9 +51,16 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $8)
 UPDATE environment SET name = $3, production = $4, approval_gate = $5, updated_at = $6
 WHERE org_id = $1 AND environment_id = $2
 
--- name: identity_projects
+-- name: identity_projects sqlite
 SELECT project_id, slug, name, target_field, created_at, updated_at FROM project
-WHERE org_id = $1 AND project_id > $2 ORDER BY project_id LIMIT $3
+WHERE org_id = $1 AND project_id > $2 AND ($4 = 1 OR project_id IN (SELECT project_id FROM environment
+	WHERE org_id = $1 AND environment_id IN (SELECT value FROM json_each($5))))
+ORDER BY project_id LIMIT $3
+-- name: identity_projects postgres
+SELECT project_id, slug, name, target_field, created_at, updated_at FROM project
+WHERE org_id = $1 AND project_id > $2 AND ($4 = 1 OR project_id IN (SELECT project_id FROM environment
+	WHERE org_id = $1 AND environment_id IN (SELECT json_array_elements_text(CAST(CAST($5 AS TEXT) AS JSON)))))
+ORDER BY project_id LIMIT $3
 
 -- name: identity_environment_page
 SELECT environment_id, project_id, slug, name, production, approval_gate, version, created_at,

@@ -111,7 +111,8 @@ run_projects(struct ctx *cx, const void *arg, struct json_out *out)
 
 	TRY(find_org(cx, in->slug));
 	TRY(db_all(cx, SQL_IDENTITY_PROJECTS, project_row, sizeof(*rows), &rows, &count,
-		TEXT(cx->caller->org_id), TEXT(in->after), INT(op_page_rows(in->limit))));
+		TEXT(cx->caller->org_id), TEXT(in->after), INT(op_page_rows(in->limit)),
+		INT(cx->caller->scope.all_environments), TEXT(caller_environments(cx->caller, cx->arena))));
 	op_list(out, rows, sizeof(*rows), count, in->limit, write_project);
 	return OK;
 }
@@ -169,13 +170,26 @@ static const struct field project_id_in[] = {
 	FIELD_END,
 };
 
+/* A project none of whose environments is in the token's scope is not there for it. */
+static status
+find_project(struct ctx *cx, str id, struct project *out)
+{
+	const struct caller *c = cx->caller;
+	bool any = c->scope.all_environments;
+
+	TRY(project_get(cx, id, out));
+	for (size_t i = 0; i < out->environment_count && !any; i++)
+		any = caller_in_scope(c, out->environments[i].id, (str){ 0 });
+	return any ? OK : fail(cx, E_NOT_FOUND, "there is no project with this id");
+}
+
 static status
 run_project_get(struct ctx *cx, const void *arg, struct json_out *out)
 {
 	const struct project_in *in = arg;
 	struct project p;
 
-	TRY(project_get(cx, in->id, &p));
+	TRY(find_project(cx, in->id, &p));
 	etag_tell(cx, p.updated_at);
 	write_project(out, &p);
 	return OK;
@@ -301,12 +315,15 @@ run_environments(struct ctx *cx, const void *arg, struct json_out *out)
 	const struct environments_in *in = arg;
 	struct environment *rows;
 	struct project p;
-	size_t count;
+	size_t count, shown = 0;
 
-	TRY(project_get(cx, in->id, &p));
+	TRY(find_project(cx, in->id, &p));
 	TRY(db_all(cx, SQL_IDENTITY_ENVIRONMENT_PAGE, environment_row, sizeof(*rows), &rows, &count,
-		TEXT(cx->caller->org_id), TEXT(p.id), TEXT(in->after), INT(op_page_rows(in->limit))));
-	op_list(out, rows, sizeof(*rows), count, in->limit, write_environment);
+		TEXT(cx->caller->org_id), TEXT(p.id), TEXT(in->after), INT(LIMIT_ENVIRONMENTS)));
+	for (size_t i = 0; i < count; i++)
+		if (caller_in_scope(cx->caller, rows[i].id, (str){ 0 }))
+			rows[shown++] = rows[i];
+	op_list(out, rows, sizeof(*rows), shown, in->limit, write_environment);
 	return OK;
 }
 
@@ -375,6 +392,8 @@ run_environment_get(struct ctx *cx, const void *arg, struct json_out *out)
 	struct environment e;
 
 	TRY(environment_get(cx, in->id, &e));
+	if (!caller_in_scope(cx->caller, e.id, (str){ 0 }))
+		return fail(cx, E_NOT_FOUND, "there is no environment with this id");
 	return answer_environment(cx, &e, out);
 }
 
