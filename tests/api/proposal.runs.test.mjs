@@ -116,6 +116,20 @@ test('PA-3 a team that is asked in production is another card: version_drift, an
 	await own.stop();
 });
 
+test('PA-3 a change of several environments is decided again where it acts: what it did meanwhile is undone', async () => {
+	const lead = await w.person(['admin']), key = `spanning-${++count}`, { project, staging } = await Shop.open(w.admin, 'gated');
+	await patch(`/api/v1/envs/${staging.id}`, { approvalGate: true });
+	const p = await ok(lead.post('/api/v1/proposals', { tool: 'flag.create_flag', input: { projectId: project.id, key, type: 'boolean', defaultValue: false } }));
+	assert.deepEqual([p.state, p.approvals.needed], ['approved', 0], 'who may do it has agreed by asking');
+	await patch(`/api/v1/members/${lead.id}`, { roles: ['proposer'] });
+	const error = await refused(boss.post(at(p, '/apply')), 409, 'approval_required', /the caller may propose this, not do it/);
+	assert.match(error.message, /more approvals are needed/);
+	assert.ok(!(await w.admin.get(`/api/v1/projects/${project.id}/flags`)).text.includes(key), 'it was not made');
+	assert.equal(await state(p), 'pending');
+	await w.approve(p, boss);
+	assert.equal((await ok(boss.post(at(p, '/apply')))).state, 'applied');
+});
+
 test('PA-3 applied by its token it is asked about, too, and goes on with the vote', async () => {
 	const agent = await w.agentOf(boss, { level: 'maintainer' });
 	await tiers(agent, 'always_allow');

@@ -407,7 +407,8 @@ end:
 	do
 	:: atomic { !demoted && shared == 0 && !FINAL(state) -> demoted = true }
 	:: atomic { !revoked && shared == 0 && !FINAL(state) -> revoked = true }
-	:: atomic { asked == first && shared == 0 && !FINAL(state) -> asked++ }
+	/* what is done outside is claimed alike: there it is enough that nobody had been asked */
+	:: atomic { asked == first && (first == 0 || !external) && shared == 0 && !FINAL(state) -> asked++ }
 	od
 }
 
