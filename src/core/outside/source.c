@@ -32,7 +32,7 @@ origin_of(struct arena *a, str address)
 
 	if (!scheme)
 		return STR("a program on this server");
-	while (end < rest.len && !memchr("/?#\\", rest.ptr[end], 4))
+	while (end < rest.len && !strchr("/?#\\", rest.ptr[end]))
 		end++;
 	rest.len = end;
 	while (str_cut(rest, '@', &user, &host)) /* who signs in is no part of it */
