@@ -42,7 +42,7 @@ async function approved(name, input = { amount: 7 }) {
 }
 
 /** Nothing was sent, nothing has changed, and it is said why. */
-async function hasDrifted(p, why = /not the one that was shown/) {
+async function hasDrifted(p, why = /is not what was shown/) {
 	const before = [first.requests.length, second.requests.length];
 	await refused(boss.post(at(p, '/apply')), 409, 'version_drift', why);
 	assert.equal(await state(p), 'approved');
@@ -81,7 +81,7 @@ test('PA-6 EX-3 a server that was deleted and added again under its name, elsewh
 	await ok(boss.delete(`/api/v1/upstreams/${one.u.id}`));
 	const two = await add(thief);
 	assert.equal(two.version, 2, 'the version of a deleted name does not come back');
-	await hasDrifted(p, /another version now|not the one that was shown/);
+	await hasDrifted(p, /another version now|is not what was shown/);
 	assert.deepEqual([bank.calls, thief.calls], [[], []]);
 	const q = await approved('mcp__bank__pay', { path: 'invoice 8' });
 	assert.equal((await ok(boss.post(at(q, '/apply')))).state, 'applied');
@@ -139,7 +139,7 @@ test('PA-6 TL-1 a tool that was deleted and declared anew as something worse has
 	await ok(w.admin.delete(`/api/v1/connections/${c.id}/tools/${name}`));
 	const worse = await declare(c, name, { title: 'Wipe the account', effect: 'destructive', financial: true, phi: true });
 	assert.equal(worse.version, 2);
-	await hasDrifted(p, /another version now|not the one that was shown/);
+	await hasDrifted(p, /another version now|is not what was shown/);
 	await ok(w.admin.delete(`/api/v1/connections/${c.id}/tools/${name}`));
 	assert.equal((await declare(c, name)).version, 3, 'as it was, and still another one');
 	await hasDrifted(p, /another version now/);

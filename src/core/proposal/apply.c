@@ -156,9 +156,8 @@ check_source(struct ctx *cx, struct applying *a)
 	TRY(source_is(cx, json_get(a->p.card_read, STR("source")), now, &same));
 	return same ? OK
 		    : fail(cx, E_DRIFT,
-			      "the system that would do it (its address, its credential or what is said of "
-			      "the tool) is "
-			      "not the one that was shown; propose again");
+			      "its source (address, credential, declaration) is not what was shown; propose "
+			      "again");
 }
 
 /* --- does policy still say what was agreed to? (PA-3) --- */
@@ -589,7 +588,7 @@ proposal_apply(struct ctx *cx, const struct apply_in *in, struct proposal *out)
 	s = check_all(cx, &a);
 	if (s == OK)
 		s = a.tool->outside ? claim(cx, &a, in) : do_it(cx, &a);
-	TRY(a.asks_more ? reopen(cx, &a) : s);
+	TRY(s == E_APPROVAL && a.asks_more ? reopen(cx, &a) : s);
 	*out = a.p;
 	return OK;
 }
