@@ -208,7 +208,7 @@ main(int argc, char **argv)
 		contexts[i] = context(&cx, i);
 		CHECK(subject_prepare(&cx, one, contexts[i], &subjects[i]) == OK);
 	}
-	ns = evaluate_prepared(cx, subjects, ruleset_at(one, 0), rounds, &on);
+	ns = evaluate_prepared(&cx, subjects, ruleset_at(one, 0), rounds, &on);
 	whole = evaluate_whole(&cx, one, contexts, rounds);
 	text = environment(&arena, FLAGS, SEGMENTS);
 	took = load_often(&cx, text, &large);

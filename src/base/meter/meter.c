@@ -29,14 +29,13 @@ meter_charge(struct ctx *cx, uint64_t steps)
 {
 	struct work *w = cx->payer ? &cx->payer->work : &cx->work;
 	uint64_t *spent = w->writing ? &w->writer : &w->outside;
-
 	uint64_t left = meter_left(cx);
 
-	if (steps <= left) {
+	if (steps <= left && (left || *spent <= most_of(w))) {
 		*spent += steps;
 		return true;
 	}
-	*spent = most_of(w) + 1; /* what was refused is not done, and not counted */
+	*spent = most_of(w) + 1; /* used up; what was refused is not done, and not counted */
 	return false;
 }
 
