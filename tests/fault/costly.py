@@ -198,7 +198,7 @@ def seeds(world):
 # --- every operation -------------------------------------------------------------------------------
 
 # what waits, streams, ends the session that is used, or hashes passwords, which costs what it costs
-ASIDE = {'session_create', 'session_end', 'session_password', 'event_stream', 'proposal_wait', 'audit_export', 'member_create', 'member_change', 'setup_complete', 'connection_test'}
+ASIDE = {'session_start', 'session_step_up', 'session_end', 'session_password', 'event_stream', 'proposal_wait', 'audit_export', 'member_create', 'member_change', 'setup_complete', 'connection_test'}
 
 
 def sample(schema, name, world):
