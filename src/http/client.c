@@ -145,10 +145,13 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 
 /* --- where it may go --- */
 
+/* In plain HTTP only into a network that was named: everybody on the way to a public address reads along. */
 static bool
 allows(const struct http_client_request *r, const struct sockaddr *address)
 {
-	return !r->public_only || http_guard_public(address) ||
+	bool secret = str_starts(r->url, STR("https://"));
+
+	return !r->public_only || (secret && http_guard_public(address)) ||
 	       http_net_has(r->allow, r->allow_count, address);
 }
 
@@ -277,15 +280,17 @@ static status
 refuse_connection(struct ctx *cx, CURL *curl, const struct transfer *t, const char *reason)
 {
 	const char *list = t->request.allow_name;
+	bool plain = str_starts(t->request.url, STR("http://"));
 
 	if (t->tried || !t->kept_out)
 		return fail(cx, E_UNAVAILABLE, "it could not be reached: %s", name_refusal(curl, reason));
 	if (!list)
-		return fail(cx, E_UNAVAILABLE, "its address is not public");
+		return fail(cx, E_UNAVAILABLE, "its address is not public%s",
+			plain ? ", or it is not https" : "");
 	return fail(cx, E_UNAVAILABLE,
 		"its address is not public, and not in its `%s`; where it should be reached, add its network "
-		"there",
-		list);
+		"there%s",
+		list, plain ? " (to a public address only https is used)" : "");
 }
 
 /* Why there is no whole answer to what was sent. */
