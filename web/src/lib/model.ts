@@ -36,7 +36,8 @@ export type Change =
 	| { kind: 'update'; diff: { path: string; before?: Json; after?: Json }[] }
 	| { kind: 'create'; after: Json }
 	| { kind: 'delete'; before: Json }
-	| { kind: 'call'; input: Json };
+	| { kind: 'call'; input: Json }
+	| { kind: 'erased' };
 
 export interface RecentContexts {
 	sentence: string;
@@ -69,6 +70,8 @@ export interface Card {
 	policyVersion: number;
 	payloadHash: string;
 	warnings: string[];
+	/** Which other member deceives, and how. */
+	warningsOf?: Partial<Record<'tool' | 'targetSystem' | 'askedBy' | 'approvers' | 'preview' | 'recentContexts' | 'failureImplications', string[]>>;
 	agentSays: { summary: string; reasoning: string; warnings: string[] };
 }
 
@@ -83,6 +86,8 @@ export interface Evidence {
 }
 
 export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
+	/** What it said was taken out of it; hashes stay. */
+	erased?: { at: string; why: string };
 	state: State;
 	toolVersion: number;
 	payload: Json;
