@@ -11,6 +11,7 @@
 #include "core/id.h"
 #include "core/card/card.h"
 #include "core/proposal/handler.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/send.h"
 #include "core/proposal/sight.h"
@@ -191,6 +192,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.environment_id = m->run.result.environment_id;
 	m->p.resource_type = m->run.result.resource_type;
 	m->p.resource_key = m->run.result.resource_key;
+	m->p.subject = m->run.result.subject;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
 	m->p.proposer_may = at.may;
@@ -303,6 +305,7 @@ make(struct ctx *cx, struct making *m, str request_hash)
 {
 	int64_t now_us;
 
+	TRY(retention_room(cx));
 	TRY(check_document(cx, m));
 	TRY(tx_now_us(cx, &now_us));
 	TRY(policy_rules_of(cx, cx->caller, &m->rules));
@@ -376,6 +379,8 @@ proposal_again(struct ctx *cx, str id, struct propose_in *out)
 
 	TRY(row_get(cx, cx->caller->org_id, id, &p));
 	TRY(sight_require(cx, &p));
+	if (p.erased.len)
+		return fail(cx, E_CONFLICT, "what it said was erased; propose it in full");
 	TRY(json_parse(cx, p.payload, &payload));
 	TRY(json_parse(cx, p.card, &card));
 	TRY(json_parse(cx, p.provenance, &from));
