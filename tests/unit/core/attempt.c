@@ -853,6 +853,7 @@ static const struct CMUnitTest tests[] = {
 	ON_WORLD(a_read_runs_outside_at_once_and_leaves_its_row),
 	ON_WORLD(a_read_that_needs_approval_is_claimed_like_anything_else),
 	ON_WORLD(an_attempt_that_was_edited_is_noticed),
+	ON_WORLD(what_is_closed_loses_what_it_said_after_its_time),
 #ifdef COUNTERSIGN_FAULTS
 	ON_WORLD(wherever_it_stops_it_is_sent_at_most_once_and_what_is_said_is_true),
 #endif
