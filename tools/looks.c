@@ -293,6 +293,24 @@ write_list(FILE *f, const char *type, const char *name, const uint32_t *list, si
 	fprintf(f, "\n};\n");
 }
 
+static size_t
+range_of(const struct table *t, uint32_t c)
+{
+	size_t i = 0;
+
+	while (i + 1 < t->count && t->from[i + 1] <= c)
+		i++;
+	return i;
+}
+
+static void
+write_pages(FILE *f, const struct table *t)
+{
+	for (uint32_t p = 0; p < LOOKS_PAGES; p++)
+		fprintf(f, "%s%zu,", p % 16 ? " " : "\n\t", range_of(t, p * LOOKS_PAGE));
+	fprintf(f, " %zu,", t->count - 1);
+}
+
 static void
 write_table(FILE *f, const struct table *t)
 {
@@ -302,7 +320,12 @@ write_table(FILE *f, const struct table *t)
 	write_list(f, "uint32_t", "from", t->from, t->count);
 	write_list(f, "uint16_t", "which", t->which, t->count);
 	write_list(f, "uint32_t", "kinds", t->kinds, t->kind_count);
-	fprintf(f, "const struct looks_table looks_table = { from, which, kinds, %zu };\n", t->count);
+	fprintf(f, "const struct looks_table looks_table = { from, which, kinds, {");
+	write_pages(f, t);
+	fprintf(f, "\n}, {");
+	for (size_t c = 0; c < 128; c++)
+		fprintf(f, "%s0x%x,", c % 12 ? " " : "\n\t", t->kinds[t->which[range_of(t, (uint32_t)c)]]);
+	fprintf(f, "\n} };\n");
 }
 
 int

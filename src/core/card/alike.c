@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/card/alike.h"
 
-#define PARTS 32u /* of one word; a word that mixes scripts more often than that deceives in any case */
+#define PARTS 12u /* of one word; one that mixes scripts more often than that deceives in any case */
 
 /* How a part of a word hangs on the one before it. */
 enum tie {
@@ -13,9 +13,9 @@ enum tie {
 
 /* Letters of one script. */
 struct part {
-	unsigned script;
-	enum tie before;
-	size_t letters;
+	uint8_t script;
+	uint8_t before; /* enum tie */
+	uint32_t letters;
 	bool like;	   /* each is taken for a letter or digit of ASCII */
 	bool upper;	   /* none is small */
 	bool digits;	   /* each is taken for a digit */
@@ -25,20 +25,20 @@ struct part {
 };
 
 struct word {
-	struct part parts[PARTS];
 	size_t count;
-	uint32_t zero;	  /* of its digits; 0: there are none */
-	bool digit_last;  /* what was read last is a digit */
-	bool digits_mix;  /* it has digits of two kinds */
-	bool latin;	  /* it has a part in Latin */
-	bool odd;	  /* it has what is taken for a Latin letter and is in no alphabet */
-	bool imitation;	  /* it has full-width or mathematical letters */
-	bool full, begun; /* it has more parts than PARTS; something of it has been read */
+	uint32_t zero;	    /* of its digits; 0: there are none */
+	bool digit_last;    /* what was read last is a digit */
+	bool digits_mix;    /* it has digits of two kinds */
+	bool latin;	    /* it has a part in Latin */
+	bool odd;	    /* it has what is taken for a Latin letter and is in no alphabet */
+	bool imitation;	    /* it has full-width or mathematical letters */
+	bool full, begun;   /* it has more parts than PARTS; something of it has been read */
+	struct part *parts; /* room for PARTS */
 };
 
 /* Of a line or a text: how many words there are. */
 struct facts {
-	size_t latin, clear[LOOKS_SCRIPTS];
+	uint32_t latin, clear[LOOKS_SCRIPTS];
 };
 
 /* --- scripts --- */
@@ -95,8 +95,8 @@ part_for(struct word *w, unsigned script, enum tie tie)
 	if (w->count == PARTS)
 		return NULL;
 	last = &w->parts[w->count++];
-	*last = (struct part){ .script = script,
-		.before = w->count > 1 ? tie : TIE_NONE,
+	*last = (struct part){ .script = (uint8_t)script,
+		.before = (uint8_t)(w->count > 1 ? tie : TIE_NONE),
 		.like = true,
 		.upper = true,
 		.digits = true };
@@ -169,7 +169,7 @@ next_word(str line, size_t *at, struct word *w)
 {
 	enum tie tie = TIE_TOUCH;
 
-	*w = (struct word){ 0 };
+	*w = (struct word){ .parts = w->parts };
 	while (*at < line.len) {
 		struct looks_char c = looks_at(line, *at);
 
@@ -197,7 +197,8 @@ static struct facts
 facts_of(str text)
 {
 	struct facts f = { 0 };
-	struct word w;
+	struct part parts[PARTS];
+	struct word w = { .parts = parts };
 	size_t at = 0;
 
 	while (next_word(text, &at, &w))
@@ -269,12 +270,22 @@ digits_deceive(const struct part *p, const struct facts *line)
 	return p->script != LOOKS_GREEK && line->clear[p->script] == 0;
 }
 
+/* The script that all of a word is in; LOOKS_NO_SCRIPT: there is none. */
+static unsigned
+script_of(const struct word *w)
+{
+	for (size_t i = 1; i < w->count; i++)
+		if (w->parts[i].script != w->parts[0].script)
+			return LOOKS_NO_SCRIPT;
+	return w->count ? w->parts[0].script : LOOKS_NO_SCRIPT;
+}
+
 static unsigned
 judge_word(const struct word *w, const struct facts *line)
 {
 	unsigned found = 0;
 
-	if (w->imitation || w->full || (w->odd && w->latin))
+	if (w->imitation || (w->full && script_of(w) == LOOKS_NO_SCRIPT) || (w->odd && w->latin))
 		found |= ALIKE_MIXED;
 	if (w->digits_mix)
 		found |= ALIKE_READS;
@@ -336,16 +347,6 @@ judge_row(const struct row *r, const struct scene *s)
 		return ALIKE_READS;
 	s->document->suspect |= UINT64_C(1) << r->script;
 	return 0;
-}
-
-/* The script that all of a word is in; LOOKS_NO_SCRIPT: there is none. */
-static unsigned
-script_of(const struct word *w)
-{
-	for (size_t i = 1; i < w->count; i++)
-		if (w->parts[i].script != w->parts[0].script)
-			return LOOKS_NO_SCRIPT;
-	return w->count ? w->parts[0].script : LOOKS_NO_SCRIPT;
 }
 
 static unsigned
@@ -423,38 +424,61 @@ read_signs(str line, bool cjk)
 
 /* --- a line, a text, a document --- */
 
-static unsigned
-read_line(str line, const struct facts *text, struct alike_document *d)
+static bool
+is_ascii(str text)
 {
-	struct facts facts = facts_of(line);
-	struct scene s = { .line = &facts, .text = text, .document = d };
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] > 0x7f)
+			return false;
+	return true;
+}
+
+static unsigned
+read_line(str line, const struct facts *facts, const struct facts *text, struct alike_document *d)
+{
+	struct scene s = { .line = facts, .text = text, .document = d };
 	struct row row = { 0 };
-	unsigned found = read_signs(line, facts.clear[LOOKS_CJK] > 0);
-	struct word w;
+	unsigned found = read_signs(line, facts->clear[LOOKS_CJK] > 0);
+	struct part parts[PARTS];
+	struct word w = { .parts = parts };
 	size_t at = 0;
 
 	while (next_word(line, &at, &w))
-		found |= judge_word(&w, &facts) | read_row(&row, &w, &s);
+		found |= judge_word(&w, facts) | read_row(&row, &w, &s);
 	return found | judge_row(&row, &s);
+}
+
+static unsigned
+read_lines(str text, const struct facts *facts, struct alike_document *d)
+{
+	unsigned found = 0;
+	str line, rest = text;
+
+	if (str_find(text, '\n') == text.len)
+		return read_line(text, facts, facts, d);
+	while (rest.len) {
+		size_t end = str_find(rest, '\n');
+
+		line = (str){ rest.ptr, end };
+		rest = str_skip(rest, end < rest.len ? end + 1 : end);
+		if (!is_ascii(line)) {
+			struct facts own = facts_of(line);
+
+			found |= read_line(line, &own, facts, d);
+		}
+	}
+	return found;
 }
 
 unsigned
 alike_read(str text, struct alike_document *d)
 {
 	struct facts facts = facts_of(text);
-	unsigned found = 0;
-	str rest = text;
 
 	d->latin = d->latin || facts.latin;
 	for (unsigned script = 0; script < LOOKS_SCRIPTS; script++)
 		d->clear |= (uint64_t)(facts.clear[script] > 0) << script;
-	while (rest.len) {
-		size_t end = str_find(rest, '\n');
-
-		found |= read_line((str){ rest.ptr, end }, &facts, d);
-		rest = str_skip(rest, end < rest.len ? end + 1 : end);
-	}
-	return found;
+	return is_ascii(text) ? 0 : read_lines(text, &facts, d);
 }
 
 unsigned

@@ -4,17 +4,22 @@
 uint32_t
 looks_of(uint32_t c)
 {
-	size_t low = 0, high = looks_table.count;
+	const struct looks_table *t = &looks_table;
+	size_t low, high;
 
+	if (c < 128)
+		return t->ascii[c];
+	low = t->page[c / LOOKS_PAGE];
+	high = t->page[c / LOOKS_PAGE + 1] + (size_t)1;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (looks_table.from[middle] <= c)
+		if (t->from[middle] <= c)
 			low = middle;
 		else
 			high = middle;
 	}
-	return looks_table.kinds[looks_table.which[low]];
+	return t->kinds[t->which[low]];
 }
 
 /* The character at p: valid UTF-8 of n bytes. */

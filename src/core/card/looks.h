@@ -54,13 +54,17 @@ enum {
 #define LOOKS_LIKE_SHIFT  6
 #define LOOKS_HIDES_SHIFT 13
 
+#define LOOKS_PAGE  256u
+#define LOOKS_PAGES (0x110000u / LOOKS_PAGE)
+
 /* Written by tools/looks.c: from[i] is the first character of a range that ends where the next begins; which[i] says
- * which of the kinds it is. */
+ * which of the kinds it is. page[p] is the range that the first character of a page is in; one more ends the last. */
 struct looks_table {
 	const uint32_t *from;
 	const uint16_t *which;
 	const uint32_t *kinds;
-	size_t count;
+	uint16_t page[LOOKS_PAGES + 1];
+	uint32_t ascii[128];
 };
 extern const struct looks_table looks_table;
 

@@ -169,6 +169,7 @@ static void
 show_each(struct buf *b, str text, bool one_line, struct reading *r)
 {
 	struct looks_char c, next = { 0 };
+	size_t from = 0; /* what is shown as it is goes out in one piece */
 
 	for (size_t at = 0; at < text.len; at = looks_after(&c, at)) {
 		unsigned what;
@@ -178,13 +179,15 @@ show_each(struct buf *b, str text, bool one_line, struct reading *r)
 		if (looks_after(&c, at) < text.len)
 			next = looks_at(text, looks_after(&c, at));
 		what = hides(r, &c, &next, one_line);
-		if (what)
+		if (what) {
+			buf_add(b, (str){ text.ptr + from, at - from });
 			buf_printf(b, "\\u{%04X}", c.c);
-		else
-			buf_add(b, (str){ text.ptr + at, c.n });
+			from = looks_after(&c, at);
+		}
 		r->found |= what;
 		pass(r, &c);
 	}
+	buf_add(b, str_skip(text, from));
 }
 
 static unsigned
