@@ -155,6 +155,13 @@ allows(const struct http_client_request *r, const struct sockaddr *address)
 	       http_net_has(r->allow, r->allow_count, address);
 }
 
+static void
+keep_out(struct transfer *t, bool is_public)
+{
+	t->kept_out = true;
+	t->kept_plain = is_public; /* so it was not for its address */
+}
+
 /* After the name was looked up, before anything is sent: each address that is tried comes by here. */
 static curl_socket_t
 open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
@@ -163,7 +170,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 
 	(void)purpose;
 	if (!allows(&t->request, &to->addr)) {
-		t->kept_out = true;
+		keep_out(t, http_guard_public(&to->addr));
 		return CURL_SOCKET_BAD;
 	}
 	t->tried = true;
@@ -280,17 +287,18 @@ static status
 refuse_connection(struct ctx *cx, CURL *curl, const struct transfer *t, const char *reason)
 {
 	const char *list = t->request.allow_name;
-	bool plain = str_starts(t->request.url, STR("http://"));
 
 	if (t->tried || !t->kept_out)
 		return fail(cx, E_UNAVAILABLE, "it could not be reached: %s", name_refusal(curl, reason));
+	if (t->kept_plain)
+		return fail(cx, E_UNAVAILABLE,
+			"its address is public, and to a public address only https is used");
 	if (!list)
-		return fail(cx, E_UNAVAILABLE, "its address is not public%s",
-			plain ? ", or it is not https" : "");
+		return fail(cx, E_UNAVAILABLE, "its address is not public");
 	return fail(cx, E_UNAVAILABLE,
 		"its address is not public, and not in its `%s`; where it should be reached, add its network "
-		"there%s",
-		list, plain ? " (to a public address only https is used)" : "");
+		"there",
+		list);
 }
 
 /* Why there is no whole answer to what was sent. */

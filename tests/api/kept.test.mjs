@@ -15,7 +15,7 @@ const get = async (p, who = w.admin) => ok(who.get(`/api/v1/proposals/${p.propos
 const note = (id, input, tool = 'note.update') => w.propose({ tool, input: { id, ...input } });
 const deny = (p) => ok(w.admin.post(`/api/v1/proposals/${p.proposalId}/deny`, { viewHash: p.viewHash }));
 
-test('PA-15 an agent may have so many proposals open; the next is 429 and says what helps, and others are not held up', async () => {
+test('TL-9 an agent may have so many proposals open; the next is 429 and says what helps, and others are not held up', async () => {
 	const { ask } = await w.agentOf(w.admin, { actions: ['read', 'propose'], ratePerMinute: 1000 });
 	const open = [];
 	for (let i = 0; i < 5; i++) open.push(await w.propose(i ? {} : { idempotencyKey: 'first', input: { title: 'First', text: '' } }, ask()));
