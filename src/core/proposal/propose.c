@@ -31,6 +31,7 @@ struct making {
 	bool ran; /* the dry-run has been made; a read that needs approval is not run */
 	struct proposal p;
 	struct card card;
+	struct db_rows *open; /* how many the proposer has already; NULL: not asked yet */
 };
 
 /* --- an answer that was given before (PA-12) --- */
@@ -305,7 +306,9 @@ make(struct ctx *cx, struct making *m, str request_hash)
 {
 	int64_t now_us;
 
-	TRY(retention_room(cx));
+	if (!m->open)
+		TRY(retention_ask(cx, &m->open));
+	TRY(retention_room(cx, m->open));
 	TRY(check_document(cx, m));
 	TRY(tx_now_us(cx, &now_us));
 	TRY(policy_rules_of(cx, cx->caller, &m->rules));
@@ -346,6 +349,7 @@ proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *o
 
 	TRY(handler_alone(cx));
 	TRY(check_request(cx, in));
+	TRY(retention_ask(cx, &m.open));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	return propose(cx, &m, out, out_token);
 }
@@ -454,9 +458,12 @@ judge_read(struct ctx *cx, struct making *m)
 status
 proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
+	const struct tool *t = tool_find(cx->tools, in->tool);
 	struct making m = { .in = in };
 
 	TRY(handler_alone(cx));
+	if (t && t->effect != OP_READ) /* it will be a proposal */
+		TRY(retention_ask(cx, &m.open));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);

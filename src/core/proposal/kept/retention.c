@@ -31,23 +31,37 @@ static const struct field count_row[] = { FIELD_INT(struct count_row, count), FI
 
 /* --- how many are open --- */
 
-status
-retention_room(struct ctx *cx)
+static int64_t
+most_open(const struct ctx *cx)
 {
-	int64_t most = cx->open_proposals ? cx->open_proposals : LIMIT_OPEN_PROPOSALS, now_us;
-	const struct caller *c = cx->caller;
-	struct count_row open;
+	return cx->open_proposals ? cx->open_proposals : LIMIT_OPEN_PROPOSALS;
+}
 
-	TRY(tx_now_us(cx, &now_us));
-	TRY(db_one(cx, SQL_RETENTION_OPEN, count_row, &open, TEXT(c->org_id), TEXT(c->principal_id),
-		INT(now_us), INT(most)));
-	if (open.count < most)
+status
+retention_ask(struct ctx *cx, struct db_rows **out_open)
+{
+	struct db_rows *open = ARENA_NEW(cx->arena, struct db_rows);
+
+	*out_open = open;
+	return db_ask(cx, SQL_RETENTION_OPEN, count_row, sizeof(struct count_row), open,
+		TEXT(cx->caller->org_id), TEXT(cx->caller->principal_id), INT(most_open(cx)));
+}
+
+status
+retention_room(struct ctx *cx, const struct db_rows *open)
+{
+	const struct count_row *row;
+
+	if (!open->count)
+		TRY(db_wait(cx)); /* nothing was waited for since */
+	row = open->rows;
+	if (row->count < most_open(cx))
 		return OK;
 	return fail(cx, E_RATE_LIMITED,
 		"%" PRId64
 		" proposals of yours are open, and more are not taken; wait until people have decided, or "
 		"cancel some",
-		most);
+		most_open(cx));
 }
 
 /* --- what stays of one --- */

@@ -10,9 +10,16 @@
 #define CORE_PROPOSAL_KEPT_RETENTION_H
 
 #include "core/proposal/proposal.h"
+#include "db/db.h"
 
-/* Inside tx_run, with cx->caller: may one more be proposed? E_RATE_LIMITED  they have cx->open_proposals open */
-status retention_room(struct ctx *cx) MUST_USE;
+/*
+ * Inside tx_run, with cx->caller: may one more be proposed? The question goes along with what is asked next, and is
+ * answered when that is waited for.
+ *
+ * E_RATE_LIMITED  they have cx->open_proposals open
+ */
+status retention_ask(struct ctx *cx, struct db_rows **out_open) MUST_USE;
+status retention_room(struct ctx *cx, const struct db_rows *open) MUST_USE;
 
 /* Is what was left in an erased row what was put there? */
 bool retention_is_whole(struct ctx *cx, const struct proposal *p);

@@ -1,9 +1,9 @@
 -- How many proposals somebody has open, and how long what closed ones say is kept (docs/decisions/0040).
 
 -- name: retention_open
--- No more are counted than matter.
+-- No more are counted than matter. What is overdue is open until the sweeper has been there, a moment later.
 SELECT COUNT(*) FROM (SELECT proposal_id FROM proposal
-	WHERE org_id = $1 AND proposer_id = $2 AND state IN ('pending', 'approved') AND expires_at > $3 LIMIT $4) o
+	WHERE org_id = $1 AND proposer_id = $2 AND state IN ('pending', 'approved') LIMIT $3) o
 
 -- name: retention_old
 SELECT proposal_id FROM proposal
