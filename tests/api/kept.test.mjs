@@ -72,3 +72,14 @@ test('AP-8 what was erased is not in the database, and what is put in its place 
 	await w.change(`UPDATE proposal SET payload = '{"title":"forged"}' WHERE proposal_id = '${p.proposalId}'`);
 	await refused(w.admin.get(`/api/v1/proposals/${p.proposalId}`), 409, 'tampered');
 });
+
+test('AP-8 erasing a person takes their name and words out of what they asked for', async () => {
+	const ann = await w.person(['admin', 'maintainer']);
+	const own = await w.propose({ input: { title: 'Mine', text: 'by me' }, intent: { summary: 'my very own words' } }, ann);
+	assert.match((await get(own)).card.askedBy.name, /^Somebody/);
+	const answer = await ok(w.admin.post('/api/v1/orgs/default/audit/erase', { subject: ann.id }));
+	assert.deepEqual([answer.proposals, answer.proposalsLeft], [1, 0]);
+	const now = await get(own);
+	assert.deepEqual([now.state, now.payload, now.card.askedBy.name, now.card.askedBy.id], ['cancelled', null, '', ann.id]);
+	assert.ok(!JSON.stringify(now).includes('very own words'));
+});

@@ -27,7 +27,8 @@ bool retention_is_whole(struct ctx *cx, const struct proposal *p);
 /* {"at", "why"} of p, as the member `erased`. */
 void retention_write(struct ctx *cx, const struct proposal *p, struct json_out *o);
 
-/* Proposals from before they named their subject, by what the log says of them. Inside db_read. */
+/* Proposals from before they named their subject, by what the log says of them, and what the subject asked for, where it is a
+ * person. Inside db_read. */
 struct retention_ids {
 	str *ids;
 	size_t count;

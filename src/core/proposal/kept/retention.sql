@@ -16,10 +16,15 @@ SELECT proposal_id FROM proposal
 WHERE org_id = $1 AND subject = $2 AND subject IS NOT NULL AND erased IS NULL ORDER BY proposal_id LIMIT $3
 
 -- name: retention_of_entries
--- Proposals from before they named their subject: the log does. It is read from its beginning, outside of a transaction.
-SELECT DISTINCT e.proposal_id FROM audit_entry e
+-- Proposals from before they named their subject: the log does. And what a person asked for themselves: it has their name and
+-- words. Both are read from the beginning, outside of a transaction.
+SELECT e.proposal_id AS found FROM audit_entry e
 JOIN proposal p ON p.org_id = e.org_id AND p.proposal_id = e.proposal_id AND p.subject IS NULL AND p.erased IS NULL
-WHERE e.org_id = $1 AND e.subject = $2 AND e.proposal_id <> '' ORDER BY e.proposal_id LIMIT $3
+WHERE e.org_id = $1 AND e.subject = $2 AND e.proposal_id <> ''
+UNION
+SELECT proposal_id FROM proposal
+WHERE org_id = $1 AND proposer_id = $2 AND proposer_kind = 'user' AND erased IS NULL
+ORDER BY found LIMIT $3
 
 -- name: retention_erase
 UPDATE proposal SET payload = $3, card = $4, summary = $5, result = NULL, error = NULL, erased = $6, mac = $7
