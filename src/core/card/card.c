@@ -249,12 +249,25 @@ add_execution(struct ctx *cx, struct asking *m, const struct tool *t)
 	json_add_member(m->card, STR("execution"), execution);
 }
 
+/* As it is: it is compared with what it is when the call is made. */
+static void
+add_source(struct ctx *cx, struct asking *m, struct json *source)
+{
+	unsigned found = 0;
+
+	(void)visible_json(cx->arena, source, &found);
+	json_add_member(m->card, STR("source"), source);
+	warn_of(cx, m, "source", found);
+}
+
 static void
 add_outside(struct ctx *cx, struct asking *m, const struct card_asked *a)
 {
 	struct json *none = json_new_object(cx->arena);
 
 	add_execution(cx, m, a->tool);
+	if (a->source)
+		add_source(cx, m, a->source);
 	if (a->survey) {
 		add_warned_json(cx, m, "preview", a->survey);
 		return;

@@ -60,6 +60,7 @@ export interface Card {
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
 	execution?: { contract: string; promise: string; deadlineMs: number };
+	source?: { id: string; name: string; address: string; [key: string]: Json }; // whose tool it is, where it is not ours
 	preview?: { available?: boolean; says?: string; [key: string]: Json | undefined };
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;
@@ -71,7 +72,7 @@ export interface Card {
 	payloadHash: string;
 	warnings: string[];
 	/** Which other member deceives, and how. */
-	warningsOf?: Partial<Record<'tool' | 'targetSystem' | 'askedBy' | 'approvers' | 'preview' | 'recentContexts' | 'failureImplications', string[]>>;
+	warningsOf?: Partial<Record<'tool' | 'targetSystem' | 'source' | 'askedBy' | 'approvers' | 'preview' | 'recentContexts' | 'failureImplications', string[]>>;
 	agentSays: { summary: string; reasoning: string; warnings: string[] };
 }
 

@@ -72,7 +72,7 @@ stays(str member)
 {
 	static const char *const members[] = { "card", "tool", "targetSystem", "effect", "risk",
 		"rollbackSupported", "failureImplications", "expiresAt", "policyVersion", "payloadHash",
-		"execution", "resource", "liveVersion", NULL };
+		"execution", "source", "resource", "liveVersion", NULL };
 
 	for (size_t i = 0; members[i]; i++)
 		if (str_eq(member, str_of(members[i])))
