@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/card/alike.h"
 
+#include <string.h>
+
 #define PARTS 12u /* of one word; one that mixes scripts more often than that deceives in any case */
 
 /* How a part of a word hangs on the one before it. */
@@ -26,14 +28,14 @@ struct part {
 
 struct word {
 	size_t count;
-	uint32_t zero;	    /* of its digits; 0: there are none */
-	bool digit_last;    /* what was read last is a digit */
-	bool digits_mix;    /* it has digits of two kinds */
-	bool latin;	    /* it has a part in Latin */
-	bool odd;	    /* it has what is taken for a Latin letter and is in no alphabet */
-	bool imitation;	    /* it has full-width or mathematical letters */
-	bool full, begun;   /* it has more parts than PARTS; something of it has been read */
-	struct part *parts; /* room for PARTS */
+	uint32_t zero;		  /* of its digits; 0: there are none */
+	bool digit_last;	  /* what was read last is a digit */
+	bool digits_mix;	  /* it has digits of two kinds */
+	bool latin;		  /* it has a part in Latin */
+	bool odd;		  /* it has what is taken for a Latin letter and is in no alphabet */
+	bool imitation;		  /* it has full-width or mathematical letters */
+	bool full, begun;	  /* it has more parts than PARTS; something of it has been read */
+	struct part parts[PARTS]; /* as many as there are; next_word leaves the rest as it was */
 };
 
 /* Of a line or a text: how many words there are. */
@@ -169,7 +171,7 @@ next_word(str line, size_t *at, struct word *w)
 {
 	enum tie tie = TIE_TOUCH;
 
-	*w = (struct word){ .parts = w->parts };
+	memset(w, 0, offsetof(struct word, parts));
 	while (*at < line.len) {
 		struct looks_char c = looks_at(line, *at);
 
@@ -197,8 +199,7 @@ static struct facts
 facts_of(str text)
 {
 	struct facts f = { 0 };
-	struct part parts[PARTS];
-	struct word w = { .parts = parts };
+	struct word w;
 	size_t at = 0;
 
 	while (next_word(text, &at, &w))
@@ -227,7 +228,8 @@ clash(const struct part *a, const struct part *b)
 static bool
 touches_latin(const struct word *w, size_t i, size_t *out_sides)
 {
-	bool left = i > 0 && w->parts[i].before == TIE_TOUCH && w->parts[i - 1].script == LOOKS_LATIN;
+	const struct part *p = &w->parts[i]; /* the first one hangs on nothing */
+	bool left = p->before == TIE_TOUCH && p[-1].script == LOOKS_LATIN;
 	bool right = i + 1 < w->count && w->parts[i + 1].before == TIE_TOUCH &&
 		     w->parts[i + 1].script == LOOKS_LATIN;
 
@@ -238,7 +240,7 @@ touches_latin(const struct word *w, size_t i, size_t *out_sides)
 static bool
 has_tie(const struct word *w, size_t i, enum tie tie)
 {
-	return (i > 0 && w->parts[i].before == tie) || (i + 1 < w->count && w->parts[i + 1].before == tie);
+	return w->parts[i].before == tie || (i + 1 < w->count && w->parts[i + 1].before == tie);
 }
 
 /* A part that reads as Latin, in a word with Latin. */
@@ -439,8 +441,7 @@ read_line(str line, const struct facts *facts, const struct facts *text, struct 
 	struct scene s = { .line = facts, .text = text, .document = d };
 	struct row row = { 0 };
 	unsigned found = read_signs(line, facts->clear[LOOKS_CJK] > 0);
-	struct part parts[PARTS];
-	struct word w = { .parts = parts };
+	struct word w;
 	size_t at = 0;
 
 	while (next_word(line, &at, &w))
