@@ -30,7 +30,9 @@ struct word {
 	size_t count;
 	uint32_t zero;		  /* of its digits; 0: there are none */
 	bool digit_last;	  /* what was read last is a digit */
+	bool digit_reads;	  /* ... of another script, and is taken for a letter */
 	bool digits_mix;	  /* it has digits of two kinds */
+	bool stands_in;		  /* it has a sign that is taken for a letter: "pa∪pal" */
 	bool latin;		  /* it has a part in Latin */
 	bool odd;		  /* it has what is taken for a Latin letter and is in no alphabet */
 	bool imitation;		  /* it has full-width or mathematical letters */
@@ -85,6 +87,15 @@ is_odd(const struct looks_char *c)
 	return is_sign(like) || (c->look & LOOKS_RESTRICTED);
 }
 
+/* A sign or a number, not a letter: in mathematics it stands alone, or between single letters. */
+static bool
+is_stand_in(const struct looks_char *c)
+{
+	char like = LOOKS_LIKE(c->look);
+
+	return c->c >= 0x180 && like && !is_sign(like) && !(c->look & LOOKS_PICTURE);
+}
+
 /* The part that a letter of the script goes on with, or a new one; NULL: there is no room. */
 static struct part *
 part_for(struct word *w, unsigned script, enum tie tie)
@@ -120,6 +131,7 @@ add_letter(struct word *w, const struct looks_char *c, enum tie tie)
 	w->full = w->full || !p;
 	if (!p)
 		return;
+	w->odd = w->odd || (w->latin && script == LOOKS_LATIN && w->digit_last && w->digit_reads);
 	w->latin = w->latin || script == LOOKS_LATIN;
 	p->letters++;
 	p->like = p->like && like && !is_sign(like);
@@ -137,6 +149,7 @@ add_digit(struct word *w, const struct looks_char *c)
 
 	w->digits_mix = w->digits_mix || (w->zero && w->zero != zero);
 	w->zero = zero;
+	w->digit_reads = zero != '0' && LOOKS_LIKE(c->look);
 	w->digit_last = true;
 	w->imitation = w->imitation || (c->look & LOOKS_IMITATION);
 	if (w->count)
@@ -159,6 +172,9 @@ take(struct word *w, const struct looks_char *c, enum tie *tie)
 	} else if (now != TIE_NONE) {
 		*tie = *tie == TIE_TOUCH || now > *tie ? now : *tie;
 		w->digit_last = false;
+	} else if (is_stand_in(c)) {
+		w->stands_in = true;
+		*tie = TIE_TOUCH;
 	} else if (!(c->look & LOOKS_MARK) && !LOOKS_HIDES(c->look)) {
 		return false;
 	}
@@ -282,6 +298,16 @@ script_of(const struct word *w)
 	return w->count ? w->parts[0].script : LOOKS_NO_SCRIPT;
 }
 
+static size_t
+latin_letters(const struct word *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		n += w->parts[i].script == LOOKS_LATIN ? w->parts[i].letters : 0;
+	return n;
+}
+
 static unsigned
 judge_word(const struct word *w, const struct facts *line)
 {
@@ -289,6 +315,8 @@ judge_word(const struct word *w, const struct facts *line)
 
 	if (w->imitation || (w->full && script_of(w) == LOOKS_NO_SCRIPT) || (w->odd && w->latin))
 		found |= ALIKE_MIXED;
+	if (w->stands_in && latin_letters(w) > 2)
+		found |= ALIKE_READS;
 	if (w->digits_mix)
 		found |= ALIKE_READS;
 	for (size_t i = 0; i < w->count; i++) {

@@ -135,6 +135,18 @@ a_word_in_another_script_that_reads_as_latin_is_reported_beside_latin(void **sta
 }
 
 static void
+signs_and_digits_that_read_as_letters_are_reported(void **state)
+{
+	(void)state;
+	assert_found("pa\u222apal", VISIBLE_ALIKE); /* a union */
+	assert_found("paypa\u2223", VISIBLE_ALIKE); /* divides */
+	assert_found("C\U0001d216\u22c3SS", VISIBLE_ALIKE);
+	assert_found("g\u0665ogle", VISIBLE_MIXED); /* an Arabic five */
+	assert_found("A\u222aB, a\u2223b", 0);
+	assert_found("1920\u00d71080, width\u00d7height", 0);
+}
+
+static void
 letters_that_read_as_digits_are_reported(void **state)
 {
 	(void)state;
@@ -344,6 +356,7 @@ main(void)
 		cmocka_unit_test(a_word_in_two_scripts_is_reported),
 		cmocka_unit_test(letters_that_nobody_uses_for_words_are_mixed_in),
 		cmocka_unit_test(a_word_in_another_script_that_reads_as_latin_is_reported_beside_latin),
+		cmocka_unit_test(signs_and_digits_that_read_as_letters_are_reported),
 		cmocka_unit_test(letters_that_read_as_digits_are_reported),
 		cmocka_unit_test(signs_that_move_the_end_of_an_address_are_reported),
 		cmocka_unit_test(marks_that_hide_or_strike_out_are_made_visible),
