@@ -199,6 +199,8 @@ add_asker(struct ctx *cx, struct asking *m, const struct card_asked *a)
 	add_text(cx, by, "name", a->by_name, &found);
 	if (a->for_id.len)
 		add_text(cx, by, "onBehalfOf", a->for_id, &found);
+	if (a->decision->consent != CONSENT_NONE)
+		add_text(cx, by, CARD_AGREES, str_of(consent_name(a->decision->consent)), &found);
 	json_add_member(m->card, STR("askedBy"), by);
 	warn_of(cx, m, "askedBy", found);
 }

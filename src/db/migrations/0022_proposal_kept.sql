@@ -1,4 +1,4 @@
--- min_compatible: 21
+-- min_compatible: 22
 -- What a closed proposal says can be taken out of it, and the row stays (docs/decisions/0040).
 
 ALTER TABLE proposal ADD COLUMN subject TEXT; -- under whose key the audit keeps what it changed: erased with that (AP-8)
