@@ -411,8 +411,9 @@ export const en = {
 		columns: 'Every column of the entry',
 		things: { principal: 'member or agent', proposal: 'proposal', note: 'note', flag: 'flag', config: 'config', segment: 'segment', user: 'person', agent: 'agent', token: 'token', role: 'role', team: 'team', org: 'organization', session: 'session', settings: 'policy', environment: 'environment', project: 'project' } as Record<string, string>,
 		actions: {
-			'proposal.created': 'Proposed', 'proposal.approved': 'Approved', 'proposal.denied': 'Denied', 'proposal.applied': 'Applied', 'proposal.failed': 'Failed', 'proposal.unknown': 'Ended unknown', 'proposal.cancelled': 'Taken back', 'proposal.expired': 'Expired',
-			'record.created': 'Created', 'record.changed': 'Changed', 'record.deleted': 'Deleted', 'tool.executed': 'Called a tool', 'request.refused': 'Refused', 'access.recovered': 'Access recovered by the operator',
+			'proposal.created': 'Proposed', 'proposal.approved': 'Approved', 'proposal.denied': 'Denied', 'proposal.reopened': 'More votes asked', 'proposal.applied': 'Applied', 'proposal.failed': 'Failed', 'proposal.unknown': 'Ended unknown', 'proposal.cancelled': 'Taken back', 'proposal.expired': 'Expired',
+			'record.created': 'Created', 'record.changed': 'Changed', 'record.deleted': 'Deleted', 'tool.executed': 'Called a tool', 'request.refused': 'Refused',
+			'access.recovered': 'Access recovered by the operator',
 			'session.started': 'Signed in', 'session.ended': 'Signed out', 'token.minted': 'Token made', 'token.renewed': 'Token renewed', 'token.revoked': 'Token revoked',
 			'org.created': 'Organization founded', 'settings.changed': 'Policy changed', 'principal.created': 'Member or agent added', 'principal.changed': 'Member or agent changed', 'principal.disabled': 'Member or agent shut out', 'link.made': 'Link for a password made', 'link.used': 'Password set by a link', 'role.created': 'Role created', 'role.changed': 'Role changed', 'role.deleted': 'Role deleted', 'team.changed': 'Team changed', 'grant.given': 'Rights given',
 			'permission.changed': 'Permission changed', 'override.created': 'Standing approval given', 'override.deleted': 'Standing approval taken back', 'subject.erased': 'Values erased',

@@ -410,8 +410,9 @@ export const es: Words = {
 		columns: 'Todas las columnas de la entrada',
 		things: { principal: 'miembro o agente', proposal: 'propuesta', note: 'nota', flag: 'bandera', config: 'configuración', segment: 'segmento', user: 'persona', agent: 'agente', token: 'token', role: 'rol', team: 'equipo', org: 'organización', session: 'sesión', settings: 'política', environment: 'entorno', project: 'proyecto' },
 		actions: {
-			'proposal.created': 'Propuesta', 'proposal.approved': 'Aprobada', 'proposal.denied': 'Denegada', 'proposal.applied': 'Aplicada', 'proposal.failed': 'Fallida', 'proposal.unknown': 'Final desconocido', 'proposal.cancelled': 'Retirada', 'proposal.expired': 'Vencida',
-			'record.created': 'Creado', 'record.changed': 'Cambiado', 'record.deleted': 'Borrado', 'tool.executed': 'Llamada a una herramienta', 'request.refused': 'Rechazado', 'access.recovered': 'Acceso recuperado por el operador',
+			'proposal.created': 'Propuesta', 'proposal.approved': 'Aprobada', 'proposal.denied': 'Denegada', 'proposal.reopened': 'Se piden más votos', 'proposal.applied': 'Aplicada', 'proposal.failed': 'Fallida', 'proposal.unknown': 'Final desconocido', 'proposal.cancelled': 'Retirada', 'proposal.expired': 'Vencida',
+			'record.created': 'Creado', 'record.changed': 'Cambiado', 'record.deleted': 'Borrado', 'tool.executed': 'Llamada a una herramienta', 'request.refused': 'Rechazado',
+			'access.recovered': 'Acceso recuperado por el operador',
 			'session.started': 'Sesión iniciada', 'session.ended': 'Sesión cerrada', 'token.minted': 'Token creado', 'token.renewed': 'Token renovado', 'token.revoked': 'Token revocado',
 			'org.created': 'Organización fundada', 'settings.changed': 'Política cambiada', 'principal.created': 'Miembro o agente añadido', 'principal.changed': 'Miembro o agente cambiado', 'principal.disabled': 'Miembro o agente excluido', 'link.made': 'Enlace para contraseña creado', 'link.used': 'Contraseña puesta con un enlace', 'role.created': 'Rol creado', 'role.changed': 'Rol cambiado', 'role.deleted': 'Rol borrado', 'team.changed': 'Equipo cambiado', 'grant.given': 'Derechos dados',
 			'permission.changed': 'Permiso cambiado', 'override.created': 'Aprobación permanente dada', 'override.deleted': 'Aprobación permanente retirada', 'subject.erased': 'Valores borrados',
