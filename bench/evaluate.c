@@ -127,7 +127,7 @@ evaluate_prepared(
 	struct evaluation e;
 
 	for (unsigned i = 0; i < rounds; i++) {
-		cx->work = (struct work){ 0 };
+		cx->work = (struct metered){ 0 };
 		CHECK(ruleset_evaluate(subjects[i % CONTEXTS], item, &e) == OK);
 		*on += e.value.len == 4;
 	}
@@ -145,7 +145,7 @@ evaluate_whole(struct ctx *cx, const struct ruleset *rs, struct json **contexts,
 	for (unsigned i = 0; i < rounds; i++) {
 		struct arena_mark mark = arena_mark(cx->arena);
 
-		cx->work = (struct work){ 0 }; /* each is a request of its own */
+		cx->work = (struct metered){ 0 }; /* each is a request of its own */
 		CHECK(subject_prepare(cx, rs, contexts[i % CONTEXTS], &s) == OK);
 		CHECK(ruleset_evaluate(s, ruleset_find(rs, STR("flag-0")), &e) == OK);
 		arena_rewind(cx->arena, mark);
@@ -166,7 +166,7 @@ evaluate_bulk(struct ctx *cx, const struct ruleset *rs, struct json **contexts, 
 		struct buf b;
 		str text;
 
-		cx->work = (struct work){ 0 };
+		cx->work = (struct metered){ 0 };
 		buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 		json_out_init(&o, &b);
 		json_out_array(&o, NULL);

@@ -68,7 +68,7 @@ struct ctx_place {
 };
 
 /* Steps that were taken (base/meter/meter.h): in write transactions, and elsewhere. */
-struct work {
+struct metered {
 	uint64_t outside, writer;
 	uint64_t cap; /* of the one that counts now; 0: none besides its limit */
 	bool writing; /* in a write transaction */
@@ -113,7 +113,7 @@ struct ctx {
 	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
 	bool hasty;	     /* a wait answers at once, with what there is */
 	str request_id;	     /* for the log */
-	struct work work;
+	struct metered work;
 	struct ctx *payer;	 /* whose work this is part of (meter_share); NULL: its own */
 	struct checked *checked; /* inputs that were checked, or are to be (core/gate/check/checked.h) */
 	int64_t deadline_us;	 /* clock_mono_us; 0: none. Waits end here; commits do not. */

@@ -129,7 +129,7 @@ http_answer_clear(struct http_exchange *x)
 static void
 add_work(struct buf *b, const struct http_exchange *x)
 {
-	const struct work *w = &x->cx->work;
+	const struct metered *w = &x->cx->work;
 
 	if (fault_enabled() && http_header(x, STR("X-Test-Work")).len)
 		buf_printf(b, "X-Test-Work: %" PRIu64 " %" PRIu64 "\r\n", w->outside, w->writer);

@@ -4,14 +4,14 @@
 #include "base/fault.h"
 #include "base/limits.h"
 
-static const struct work *
+static const struct metered *
 work_of(const struct ctx *cx)
 {
 	return cx->payer ? &cx->payer->work : &cx->work;
 }
 
 static uint64_t
-most_of(const struct work *w)
+most_of(const struct metered *w)
 {
 	uint64_t most = w->writing ? LIMIT_WORK_WRITER : LIMIT_WORK;
 
@@ -19,7 +19,7 @@ most_of(const struct work *w)
 }
 
 static uint64_t
-spent_of(const struct work *w)
+spent_of(const struct metered *w)
 {
 	return w->writing ? w->writer : w->outside;
 }
@@ -27,7 +27,7 @@ spent_of(const struct work *w)
 bool
 meter_charge(struct ctx *cx, uint64_t steps)
 {
-	struct work *w = cx->payer ? &cx->payer->work : &cx->work;
+	struct metered *w = cx->payer ? &cx->payer->work : &cx->work;
 	uint64_t *spent = w->writing ? &w->writer : &w->outside;
 	uint64_t left = meter_left(cx);
 
@@ -42,7 +42,7 @@ meter_charge(struct ctx *cx, uint64_t steps)
 uint64_t
 meter_left(const struct ctx *cx)
 {
-	const struct work *w = work_of(cx);
+	const struct metered *w = work_of(cx);
 	uint64_t most = most_of(w), spent = spent_of(w);
 
 	if (PLANTED(unmetered))
@@ -67,7 +67,7 @@ meter_spend(struct ctx *cx, uint64_t steps)
 void
 meter_cap(struct ctx *cx, uint64_t steps)
 {
-	struct work *w = cx->payer ? &cx->payer->work : &cx->work;
+	struct metered *w = cx->payer ? &cx->payer->work : &cx->work;
 
 	w->cap = spent_of(w) + steps;
 }
@@ -75,7 +75,7 @@ meter_cap(struct ctx *cx, uint64_t steps)
 void
 meter_uncap(struct ctx *cx)
 {
-	struct work *w = cx->payer ? &cx->payer->work : &cx->work;
+	struct metered *w = cx->payer ? &cx->payer->work : &cx->work;
 
 	w->cap = 0;
 }

@@ -98,7 +98,7 @@ look_at_all(struct ctx *cx, struct survey *s)
 	arena_init(&page, LIMIT_REQUEST_ARENA);
 	own.arena = &page;
 	own.payer = NULL; /* a budget of its own: it counts contexts that others sent */
-	own.work = (struct work){ 0 };
+	own.work = (struct metered){ 0 };
 	s->after = -1;
 	do {
 		arena_reset(&page);
