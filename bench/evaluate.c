@@ -120,13 +120,15 @@ load_often(struct ctx *cx, str text, struct ruleset **out_rs)
 }
 
 static double
-evaluate_prepared(struct subject **subjects, const struct item *item, unsigned rounds, unsigned *on)
+evaluate_prepared(
+	struct ctx *cx, struct subject **subjects, const struct item *item, unsigned rounds, unsigned *on)
 {
 	double begin = processor_ns();
 	struct evaluation e;
 
 	for (unsigned i = 0; i < rounds; i++) {
-		ruleset_evaluate(subjects[i % CONTEXTS], item, &e);
+		cx->work = (struct metered){ 0 };
+		CHECK(ruleset_evaluate(subjects[i % CONTEXTS], item, &e) == OK);
 		*on += e.value.len == 4;
 	}
 	return (processor_ns() - begin) / rounds;
@@ -143,8 +145,9 @@ evaluate_whole(struct ctx *cx, const struct ruleset *rs, struct json **contexts,
 	for (unsigned i = 0; i < rounds; i++) {
 		struct arena_mark mark = arena_mark(cx->arena);
 
+		cx->work = (struct metered){ 0 }; /* each is a request of its own */
 		CHECK(subject_prepare(cx, rs, contexts[i % CONTEXTS], &s) == OK);
-		ruleset_evaluate(s, ruleset_find(rs, STR("flag-0")), &e);
+		CHECK(ruleset_evaluate(s, ruleset_find(rs, STR("flag-0")), &e) == OK);
 		arena_rewind(cx->arena, mark);
 	}
 	return (processor_ns() - begin) / rounds;
@@ -163,6 +166,7 @@ evaluate_bulk(struct ctx *cx, const struct ruleset *rs, struct json **contexts, 
 		struct buf b;
 		str text;
 
+		cx->work = (struct metered){ 0 };
 		buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 		json_out_init(&o, &b);
 		json_out_array(&o, NULL);
@@ -170,7 +174,7 @@ evaluate_bulk(struct ctx *cx, const struct ruleset *rs, struct json **contexts, 
 		for (size_t n = 0; n < ruleset_count(rs); n++) {
 			struct evaluation e;
 
-			ruleset_evaluate(s, ruleset_at(rs, n), &e);
+			CHECK(ruleset_evaluate(s, ruleset_at(rs, n), &e) == OK);
 			evaluation_out(&o, NULL, s, &e, false);
 		}
 		json_out_end(&o);
@@ -204,7 +208,7 @@ main(int argc, char **argv)
 		contexts[i] = context(&cx, i);
 		CHECK(subject_prepare(&cx, one, contexts[i], &subjects[i]) == OK);
 	}
-	ns = evaluate_prepared(subjects, ruleset_at(one, 0), rounds, &on);
+	ns = evaluate_prepared(&cx, subjects, ruleset_at(one, 0), rounds, &on);
 	whole = evaluate_whole(&cx, one, contexts, rounds);
 	text = environment(&arena, FLAGS, SEGMENTS);
 	took = load_often(&cx, text, &large);

@@ -20,6 +20,7 @@ struct event_hub;
 struct feed;
 struct keys;
 struct behind;
+struct checked;
 struct lanes;
 struct leases;
 struct live;
@@ -66,6 +67,13 @@ struct ctx_place {
 	void *arg;
 };
 
+/* Steps that were taken (base/meter/meter.h): in write transactions, and elsewhere. */
+struct metered {
+	uint64_t outside, writer;
+	uint64_t cap; /* of the one that counts now; 0: none besides its limit */
+	bool writing; /* in a write transaction */
+};
+
 struct ctx {
 	struct arena *arena;
 	struct db *db;	 /* NULL where there is none (command line, most unit tests) */
@@ -105,7 +113,10 @@ struct ctx {
 	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
 	bool hasty;	     /* a wait answers at once, with what there is */
 	str request_id;	     /* for the log */
-	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
+	struct metered work;
+	struct ctx *payer;	 /* whose work this is part of (meter_share); NULL: its own */
+	struct checked *checked; /* inputs that were checked, or are to be (core/gate/check/checked.h) */
+	int64_t deadline_us;	 /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
 	struct answer_header headers[CTX_HEADERS]; /* kept with an error too */
 	size_t header_count;

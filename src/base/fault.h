@@ -65,6 +65,7 @@ enum fault_point {
 	X(note_unlocked, "a note is read without its lock before it is changed")                             \
 	X(send_again, "what was sent and lost is sent once more")                                            \
 	X(paths_unchecked, "a program is shown whatever path it is granted")                                 \
+	X(unmetered, "work is counted, and no limit of it is kept")                                          \
 	X(programs_unfiltered, "programs run without a filter of system calls")                              \
 	X(lost_is_failed, "what may have been sent is told as failed")                                       \
 	X(clock_before_lock, "expiry is decided by the time before the wait for the lock")

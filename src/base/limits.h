@@ -110,19 +110,24 @@
 #define LIMIT_PG_SETTLE_MS	 15000 /* a lost COMMIT's backend should end, and a crashed server be back */
 #define LIMIT_PG_MIGRATE_MS	 60000 /* another process migrates first */
 
+/* --- work that a request causes by what somebody else wrote, in steps of some nanoseconds (base/meter/meter.h) --- */
+#define LIMIT_WORK	  40000000u /* outside of write transactions: 200 ms at worst */
+#define LIMIT_WORK_WRITER 4000000u  /* in all write transactions of a request, where others wait: 20 ms */
+#define LIMIT_WORK_TRIED  400000u   /* of one check of an input in a transaction; more is done outside */
+
 /* --- schema --- */
-#define LIMIT_SCHEMA_DEPTH   128u	 /* nested schema applications on one value */
-#define LIMIT_SCHEMA_ISSUES  50u	 /* issues reported of one document */
-#define LIMIT_SCHEMA_STEPS   5000000u	 /* keyword checks for one document: $ref bombs end here */
-#define LIMIT_REGEX_BYTES    (4u * KIB)	 /* a pattern's source */
-#define LIMIT_SCHEMA_NESTING 1000u	 /* nested applications in all: bounds the stack */
-#define LIMIT_SCHEMA_BYTES   (64u * MIB) /* one compiled schema, and the scratch of one check */
-#define LIMIT_SCHEMA_LOOKUPS                                                                                 \
-	5000000u		    /* links followed while compiling: many $refs into long lists end here */
-#define LIMIT_SCHEMA_NAMES    1000u /* $id and anchors of one schema: they are looked up one by one */
-#define LIMIT_SCHEMA_PATTERNS 500u  /* regular expressions of one schema: each may take LIMIT_REGEX_MEMORY */
-#define LIMIT_REGEX_MEMORY    (1u * MIB) /* one compiled pattern with its caches */
-#define LIMIT_URI_BYTES	      (2u * KIB) /* a URI in a schema */
+#define LIMIT_SCHEMA_DEPTH    128u	   /* nested schema applications on one value */
+#define LIMIT_SCHEMA_ISSUES   50u	   /* issues reported of one document */
+#define LIMIT_REGEX_BYTES     (4u * KIB)   /* a pattern's source */
+#define LIMIT_SCHEMA_NESTING  1000u	   /* nested applications in all: bounds the stack */
+#define LIMIT_SCHEMA_BYTES    (64u * MIB)  /* one compiled schema, and the scratch of one check */
+#define LIMIT_SCHEMA_NAMES    1000u	   /* $id and anchors of one schema: they are looked up one by one */
+#define LIMIT_SCHEMA_PATTERNS 200u	   /* regular expressions of one schema: as many as a ruleset has */
+#define LIMIT_REGEX_MEMORY    (256u * KIB) /* of one with its caches; RE2 gives up at 4096 instructions */
+#define LIMIT_REGEX_OURS      (1u * MIB)   /* of one of our own: those of formats are large */
+#define LIMIT_REGEX_PROGRAM   4000u	   /* instructions of one of a schema; \p{L} has 1200 */
+#define LIMIT_PATTERN_PROGRAM 250u	   /* ... of one pattern of a flag: every evaluation tries it */
+#define LIMIT_URI_BYTES	      (2u * KIB)   /* a URI in a schema */
 
 /* --- audit --- */
 #define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
@@ -314,7 +319,6 @@
 #define LIMIT_ENVIRONMENTS     50u     /* of a project: one change may be news in all (LIMIT_TX_HOOKS) */
 #define LIMIT_RULESET_FIELDS   1000u   /* names that rules ask for: each is a slot of every context */
 #define LIMIT_RULESET_PATTERNS 200u    /* different ones, by field: each is tried once for a context */
-#define LIMIT_PATTERN_PROGRAM  250u    /* RE2's instructions of one pattern */
 #define LIMIT_RULESET_PROGRAM  5000u   /* of all: half a second for a context of LIMIT_CONTEXT_TEXT */
 #define LIMIT_FLAG_RULES       200u    /* of one flag, config or segment */
 #define LIMIT_FLAG_CONDITIONS  1000u   /* in all rules of one of them: bounds the time of one answer */

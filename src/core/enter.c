@@ -3,6 +3,7 @@
 #include "core/op.h"
 
 #include "core/gate/budget.h"
+#include "core/gate/check/checked.h"
 #include "core/gate/toolset.h"
 #include "core/ident/caller.h"
 #include "core/ident/recall.h"
@@ -233,15 +234,30 @@ ask(struct ctx *cx, void *arg)
 	return s;
 }
 
+#define ROUNDS                                                                                               \
+	4 /* a lock, an input and the same with another schema: more is somebody who changes it all the time */
+
+/* Is what the transaction was left for there now: the lock it asked for, an input that took too long to be checked in it? */
+static bool
+is_ready(struct ctx *cx, bool *locked)
+{
+	bool lock = cx->rights_wanted && !*locked;
+
+	*locked = cx->rights_wanted;
+	return checked_settle(cx) || lock;
+}
+
 static status
 write(struct ctx *cx, struct entry *e)
 {
 	status s = tx_run(cx, enter, e);
+	bool locked = false;
 
-	if (s != E_BUSY || !cx->rights_wanted)
-		return s;
-	ctx_clear(cx);
-	return tx_run(cx, enter, e); /* with the lock it asked for */
+	for (int round = 1; round < ROUNDS && s == E_BUSY && is_ready(cx, &locked); round++) {
+		ctx_clear(cx);
+		s = tx_run(cx, enter, e);
+	}
+	return s;
 }
 
 /* --- what needs no write transaction --- */

@@ -100,6 +100,8 @@ start(struct ctx *cx, struct tx *tx, tx_fn *fn, void *arg, bool writes)
 		.writes = writes,
 		.doomed = OK,
 		.mark = arena_mark(cx->arena),
+		.work = cx->work.writer,
+		.checked = cx->checked,
 	};
 }
 
@@ -133,14 +135,18 @@ tx_call(struct ctx *cx, struct tx *tx, void *connection)
 	if (tx->attempts++ > 0) {
 		ctx_clear(cx);
 		arena_rewind(cx->arena, tx->mark);
+		cx->checked = tx->checked; /* what was asked for since lies there */
 	}
 	tx->connection = connection;
+	cx->work.writer = tx->work;
+	cx->work.writing = tx->writes;
 	forget_now(tx);
 	tx->doomed = OK;
 	tx->hook_count = 0;
 	cx->tx = tx;
 	s = tx->fn(cx, tx->arg);
 	cx->tx = NULL;
+	cx->work.writing = false;
 	s = s == OK ? tx->doomed : s;
 	return s == OK && tx->writes ? OK : flush(cx, tx, s); /* what is still queued goes with COMMIT */
 }

@@ -57,6 +57,8 @@ struct tx {
 	bool nested;   /* inside of tx_try or tx_nest */
 	bool asked;    /* db_ask, since this was last cleared: somebody's memory may wait for rows */
 	int attempts;
+	uint64_t work; /* steps in write transactions before this one (base/meter/meter.h) */
+	struct checked *checked;
 	struct arena_mark mark; /* where the caller's arena stood; an attempt's memory goes with it */
 	struct tx_hook hooks[LIMIT_TX_HOOKS];
 	size_t hook_count;

@@ -280,6 +280,8 @@ write_batches(void *arg)
 {
 	struct writer *w = arg;
 
+	(void)pthread_setname_np(
+		pthread_self(), "writer"); /* a name that top and tests/fault/run-cost show */
 	while (await(w)) {
 		run_batch(w);
 		checkpoint(w, &w->connection);

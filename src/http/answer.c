@@ -2,8 +2,10 @@
 #include "http/answer.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/limits.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -123,6 +125,16 @@ http_answer_clear(struct http_exchange *x)
 	buf_init(&x->extra, x->cx->arena, LIMIT_HTTP_HEAD);
 }
 
+/* Who tries what requests cost asks for the steps that were taken: in builds with fault points only. */
+static void
+add_work(struct buf *b, const struct http_exchange *x)
+{
+	const struct metered *w = &x->cx->work;
+
+	if (fault_enabled() && http_header(x, STR("X-Test-Work")).len)
+		buf_printf(b, "X-Test-Work: %" PRIu64 " %" PRIu64 "\r\n", w->outside, w->writer);
+}
+
 struct http_answer
 http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 {
@@ -144,6 +156,7 @@ http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 	buf_add(&b, x->cx->request_id);
 	buf_add(&b, STR("\r\n"));
 	buf_add(&b, buf_str(&x->extra));
+	add_work(&b, x);
 	buf_add(&b, close ? STR("Connection: close\r\n\r\n") : STR("\r\n"));
 	if (x->req.method == HTTP_HEAD_)
 		first = body = (str){ 0 };

@@ -28,6 +28,7 @@ http_slot_take(struct http_conn *c)
 	if (s->o.base)
 		slot->cx = *s->o.base;
 	slot->cx.arena = &slot->arena;
+	slot->cx.work = (struct metered){ 0 }; /* the base's own, at the start, is not this request's */
 	http_exchange_init(&slot->x, &slot->cx);
 	slot->x.conn = c;
 	http_parse_begin(&slot->parse, &slot->arena);

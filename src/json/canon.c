@@ -7,11 +7,10 @@
 #include "json/number.h"
 #include "json/out.h"
 #include "json/pointer.h"
+#include "json/digits/shortest.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define DIGITS 17 /* as many as a double ever needs */
 
@@ -73,75 +72,22 @@ add_digits(struct buf *b, const struct digits *d)
 	}
 }
 
-/* n rounded to so many digits, as printf does it: "d.ddde-xx". */
-static struct digits
-round_to(double n, int count)
-{
-	struct digits d = { .count = count };
-	char text[DIGITS + 16];
-	int64_t exponent;
-	const char *e;
-
-	CHECK(snprintf(text, sizeof(text), "%.*e", count - 1, n) < (int)sizeof(text));
-	e = strchr(text, 'e');
-	CHECK(e != NULL);
-	d.digit[0] = text[0];
-	if (count > 1)
-		memcpy(d.digit + 1, text + 2, (size_t)count - 1);
-	CHECK(str_to_int(str_of(e[1] == '+' ? e + 2 : e + 1), &exponent));
-	d.point = (int)exponent + 1;
-	return d;
-}
-
-/* The next larger number with as many digits. */
-static struct digits
-one_up(struct digits d)
-{
-	int i = d.count - 1;
-
-	while (i > 0 && d.digit[i] == '9')
-		d.digit[i--] = '0';
-	if (d.digit[i] == '9') {
-		d.digit[i] = '1';
-		d.point++;
-	} else {
-		d.digit[i]++;
-	}
-	return d;
-}
-
-static bool
-reads_back(const struct digits *d, double n)
-{
-	char text[DIGITS + 16];
-
-	(void)snprintf(text, sizeof(text), ".%.*se%d", d->count, d->digit, d->point);
-	return strtod(text, NULL) == n;
-}
-
-/*
- * The shortest digits that are read back as n > 0; among those, the nearest.
- *
- * Every decimal of up to 15 digits comes back from a normal double, so 15 are tried
- * first and their trailing zeros dropped. Subnormal numbers hold less and start at one digit.
- * A power of two has its lower neighbour at half the distance of the upper: there the
- * nearest decimal may be a miss below while the next one up is a hit.
- */
+/* The shortest digits that are read back as n > 0; among those, the nearest. In a time that does not depend on n. */
 static struct digits
 shortest(double n)
 {
-	int exponent;
-	bool power_of_two = frexp(n, &exponent) == 0.5;
+	char text[SHORTEST_ROOM];
+	struct digits d = { 0 };
+	int64_t exponent;
+	const char *at;
 
-	for (int count = n < DBL_MIN ? 1 : DBL_DIG; count < DIGITS; count++) {
-		struct digits d = round_to(n, count), up = one_up(d);
-
-		if (reads_back(&d, n))
-			return without_zeros(d);
-		if (power_of_two && reads_back(&up, n))
-			return without_zeros(up);
-	}
-	return round_to(n, DIGITS);
+	shortest_text(n, text);
+	for (at = text; *at != 'e'; at++)
+		if (*at != '.')
+			d.digit[d.count++] = *at;
+	CHECK(str_to_int(str_of(at[1] == '+' ? at + 2 : at + 1), &exponent));
+	d.point = (int)exponent + 1;
+	return without_zeros(d);
 }
 
 static void

@@ -2,9 +2,12 @@
 #include "json/diff.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/pointer.h"
 
-#define FIRST_ROOM 16u
+#define FIRST_ROOM   16u
+#define CHANGE_STEPS 5u	 /* of a change that is noted ... */
+#define BYTES_A_STEP 32u /* ... and of its path, which is copied */
 
 struct walk {
 	struct ctx *cx;
@@ -39,6 +42,7 @@ add_change(struct walk *w, const struct json *before, const struct json *after)
 {
 	char *path;
 
+	TRY(meter_spend(w->cx, CHANGE_STEPS + w->path.len / BYTES_A_STEP));
 	if (w->count == w->room)
 		TRY(make_room(w));
 	path = arena_try_bytes(w->cx->arena, w->path.len);

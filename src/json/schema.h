@@ -40,7 +40,8 @@ struct schema_issues {
  *
  * E_INVALID    not a valid schema, a $ref leads nowhere or back to itself, an unsupported pattern,
  *              multipleOf with more than 18 significant digits: the issue says where
- * E_TOO_LARGE  more subschemas, patterns, anchors or references than limits.h allows
+ * E_TOO_LARGE  more subschemas, patterns, anchors or references than limits.h allows, or more work than a request may
+ *              cause (base/meter/meter.h)
  */
 status schema_new(struct ctx *cx, const struct json *doc, const struct schema_options *options,
 	struct schema **out_schema) MUST_USE;
@@ -50,7 +51,7 @@ void schema_free(struct schema *s);
  * Checks a value. *out_issues empty: it is valid. Sentences are written for
  * a person ("must be at least 1", "is not a known property; known are: a, b").
  *
- * E_TOO_LARGE  checking took more than LIMIT_SCHEMA_STEPS: the answer is not known, treat as invalid
+ * E_TOO_LARGE  it takes more work than the request may cause: the answer is not known, treat as invalid
  */
 status schema_check(struct ctx *cx, const struct schema *s, const struct json *value,
 	struct schema_issues *out_issues) MUST_USE;

@@ -43,7 +43,7 @@ write_answers(struct ctx *cx, struct json_out *o, const struct ruleset *rs, cons
 			for (size_t i = 0; i < ruleset_count(rs); i++) {
 				struct evaluation e;
 
-				ruleset_evaluate(s, ruleset_at(rs, i), &e);
+				TRY(ruleset_evaluate(s, ruleset_at(rs, i), &e));
 				json_out_key(o, e.item->key);
 				json_out_raw(o, NULL, e.value);
 			}

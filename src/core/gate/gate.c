@@ -4,7 +4,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "base/hash/sha256.h"
+#include "core/gate/check/checked.h"
 #include "core/gate/quick/behind.h"
 #include "core/gate/quick/lease.h"
 #include "core/id.h"
@@ -80,17 +82,38 @@ gate_lists(const struct caller *c, const struct permission_snapshot *s, const st
 }
 
 status
-gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input)
+gate_check_schema(
+	struct ctx *cx, const struct registry *tools, const struct tool *t, const struct json *input)
 {
+	const struct schema *schema;
 	struct schema_issues issues;
 
-	TRY(schema_check(cx, tool_schema(cx->tools, t), input, &issues));
+	TRY(tool_schema_made(cx, tools, t, &schema));
+	TRY(schema_check(cx, schema, input, &issues));
 	if (issues.count == 0)
 		return OK;
 	for (size_t i = 0; i < issues.count; i++)
 		fail_issue(cx, issues.issues[i].path, issues.issues[i].message);
 	return fail(
 		cx, E_INVALID, "the input of %s is not what it takes; correct it and call again", t->name);
+}
+
+/* In a transaction everybody waits: what is not quickly known is found out after it, and it runs again. */
+status
+gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input)
+{
+	status s;
+
+	if (checked_find(cx, t, input, &s))
+		return s;
+	if (!cx->work.writing)
+		return gate_check_schema(cx, cx->tools, t, input);
+	if (!tool_schema(cx->tools, t))
+		return checked_ask(cx, t, input);
+	meter_cap(cx, LIMIT_WORK_TRIED);
+	s = gate_check_schema(cx, cx->tools, t, input);
+	meter_uncap(cx);
+	return s == E_TOO_LARGE ? checked_ask(cx, t, input) : s;
 }
 
 static str

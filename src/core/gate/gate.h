@@ -80,8 +80,17 @@ status gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t,
 /* May this caller see the tool in a list? */
 bool gate_lists(const struct caller *c, const struct permission_snapshot *s, const struct tool *t);
 
-/* Checks an input against today's schema of the tool. E_INVALID with issues. */
+/*
+ * Checks an input against today's schema of the tool. gate_check_schema: the same, whatever it takes.
+ *
+ * E_INVALID    with issues
+ * E_TOO_LARGE  it takes more work than a request may cause
+ * E_BUSY       in a write transaction: it takes too long for one; whoever runs the transaction lets checked_settle do it and
+ *              begins again
+ */
 status gate_check_input(struct ctx *cx, const struct tool *t, const struct json *input) MUST_USE;
+status gate_check_schema(struct ctx *cx, const struct registry *tools, const struct tool *t,
+	const struct json *input) MUST_USE;
 
 /* Every call leaves a row (TL-5, TL-10). state: "executed", "failed", "proposed". *out_id is its id. */
 status gate_record(struct ctx *cx, const struct gate_pass *p, const char *state, str proposal_id, str *out_id)

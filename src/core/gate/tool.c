@@ -20,8 +20,16 @@ struct registered {
 	const struct tool *tool;
 	struct schema *schema;
 	str model_name, in_text, out_text;
-	bool lent;	  /* of the base: the schema is freed there */
-	bool inspectable; /* its input schema says something */
+	struct late *late; /* NULL: the schema is there */
+	bool lent;	   /* of the base: the schema is freed there */
+	bool inspectable;  /* its input schema says something */
+};
+
+/* The schema of a tool that is not ours, compiled at the first need: a registry is made in transactions, where there is no
+ * time for the schemas of all. */
+struct late {
+	pthread_mutex_t lock;
+	struct schema *_Atomic schema;
 };
 
 /* What is kept with it and can be added to a registry that is otherwise constant. */
@@ -207,20 +215,38 @@ says_something(const struct json *schema)
 }
 
 static status
-compile(struct ctx *cx, struct registry *r, const struct tool *t, struct registered *out)
+compile_text(struct ctx *cx, str text, struct schema **out)
 {
 	const struct schema_options options = { .assert_format = true };
-	struct schema *gives;
+	struct json *doc;
+
+	TRY(json_parse(cx, text, &doc));
+	return schema_new(cx, doc, &options, out);
+}
+
+/* Both of its forms, as text. */
+static status
+write_forms(struct ctx *cx, struct registry *r, const struct tool *t, struct registered *out)
+{
 	struct json *doc;
 
 	TRY(form(cx, t->op ? t->op->out : t->out, t->out_schema, &doc));
 	TRY(keep_text(cx, r, doc, &out->out_text));
-	TRY(schema_new(cx, doc, &options, &gives)); /* is it one? */
-	schema_free(gives);
 	TRY(form(cx, fields_in(t), t->in_schema, &doc));
 	TRY(keep_text(cx, r, doc, &out->in_text));
 	out->inspectable = says_something(doc);
-	return schema_new(cx, doc, &options, &out->schema);
+	return OK;
+}
+
+/* Are both of its forms schemas? */
+static status
+compile(struct ctx *cx, const struct registered *of, struct schema **out)
+{
+	struct schema *gives;
+
+	TRY(compile_text(cx, of->out_text, &gives));
+	schema_free(gives);
+	return compile_text(cx, of->in_text, out);
 }
 
 static int
@@ -270,7 +296,8 @@ fill(struct ctx *cx, struct registry *r, const struct tool *const *tables)
 
 			if (wrong)
 				return fail(cx, E_INVALID, "tool %s: %s", t->name, wrong);
-			TRY(compile(cx, r, t, slot));
+			TRY(write_forms(cx, r, t, slot));
+			TRY(compile(cx, slot, &slot->schema));
 			slot->tool = t;
 			slot->model_name = tool_model_name(&r->arena, t);
 			r->count++;
@@ -323,9 +350,14 @@ registry_free(struct registry *r)
 		r->extra->free_fn(r->extra->thing);
 	CHECK(pthread_mutex_destroy(&r->extra->lock) == 0);
 	free(r->extra);
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
+		struct late *late = r->tools[i].late;
+
 		if (!r->tools[i].lent)
-			schema_free(r->tools[i].schema);
+			schema_free(late ? atomic_load(&late->schema) : r->tools[i].schema);
+		if (late)
+			CHECK(pthread_mutex_destroy(&late->lock) == 0);
+	}
 	arena_done(&r->arena);
 	free(r);
 }
@@ -361,6 +393,16 @@ is_taken(const struct registry *r, const struct tool *t, str model_name)
 	return is_reserved(model_name);
 }
 
+static str
+misunderstood(struct ctx *cx)
+{
+	str why = arena_printf(cx->arena, "its schema is not one we understand: %.*s",
+		STR_ARG(ctx_message(cx, cx->error.code)));
+
+	ctx_clear(cx);
+	return why;
+}
+
 /* Why it cannot be offered; empty: it was added behind the others. */
 static str
 add(struct ctx *cx, struct registry *r, const struct tool *t)
@@ -373,13 +415,10 @@ add(struct ctx *cx, struct registry *r, const struct tool *t)
 	slot.model_name = tool_model_name(&r->arena, t);
 	if (is_taken(r, t, slot.model_name))
 		return STR("models call another tool so already");
-	if (compile(cx, r, t, &slot) != OK) {
-		str why = arena_printf(cx->arena, "its schema is not one we understand: %.*s",
-			STR_ARG(ctx_message(cx, cx->error.code)));
-
-		ctx_clear(cx);
-		return why;
-	}
+	if (write_forms(cx, r, t, &slot) != OK)
+		return misunderstood(cx);
+	slot.late = ARENA_NEW(&r->arena, struct late);
+	CHECK(pthread_mutex_init(&slot.late->lock, NULL) == 0);
 	r->tools[r->count++] = slot;
 	return (str){ 0 };
 }
@@ -462,13 +501,56 @@ tool_find(const struct registry *r, str name)
 	return found ? found->tool : NULL;
 }
 
+str
+tool_problem(struct ctx *cx, const struct registry *r, const struct tool *t)
+{
+	const struct registered *found = find(r, str_of(t->name));
+	struct schema *takes;
+
+	CHECK(found != NULL);
+	if (compile(cx, found, &takes) != OK)
+		return misunderstood(cx);
+	schema_free(takes);
+	return (str){ 0 };
+}
+
 const struct schema *
 tool_schema(const struct registry *r, const struct tool *t)
 {
 	const struct registered *found = find(r, str_of(t->name));
 
 	CHECK(found != NULL);
-	return found->schema;
+	return found->late ? atomic_load(&found->late->schema) : found->schema;
+}
+
+/* One thread compiles; others that need it wait for it. */
+static status
+compile_late(struct ctx *cx, const struct registered *of)
+{
+	scoped_lock held = lock(&of->late->lock);
+	struct schema *made = NULL;
+
+	if (atomic_load(&of->late->schema))
+		return OK;
+	TRY(compile_text(cx, of->in_text, &made));
+	atomic_store(&of->late->schema, made);
+	return OK;
+}
+
+status
+tool_schema_made(struct ctx *cx, const struct registry *r, const struct tool *t, const struct schema **out)
+{
+	const struct registered *found = find(r, str_of(t->name));
+	status s = OK;
+
+	CHECK(found != NULL);
+	if (found->late)
+		s = compile_late(cx, found);
+	if (s != OK)
+		return fail(cx, s, "the schema of %s is not one we understand: %.*s", t->name,
+			STR_ARG(ctx_message(cx, s)));
+	*out = tool_schema(r, t);
+	return OK;
 }
 
 str

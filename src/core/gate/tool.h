@@ -110,8 +110,16 @@ struct tool {
 struct registry;
 const struct tool *tool_find(const struct registry *r, str name);
 const struct tool *tool_of_kind(const struct registry *r, str kind);
-const struct tool *tool_of_model(const struct registry *r, str model_name);	  /* by its other name */
-const struct schema *tool_schema(const struct registry *r, const struct tool *t); /* compiled input schema */
+const struct tool *tool_of_model(const struct registry *r, str model_name); /* by its other name */
+
+/* The compiled input schema. That of a tool that is not ours is compiled when tool_schema_made first asks for it, never in
+ * a write transaction; until then it is NULL. E_INVALID: it is none; E_TOO_LARGE: it takes too much work */
+const struct schema *tool_schema(const struct registry *r, const struct tool *t);
+status tool_schema_made(
+	struct ctx *cx, const struct registry *r, const struct tool *t, const struct schema **out) MUST_USE;
+
+/* Why its schemas are none that can be used; empty: they can be. */
+str tool_problem(struct ctx *cx, const struct registry *r, const struct tool *t);
 str tool_in_text(const struct registry *r, const struct tool *t);  /* the same as JSON text, made once */
 str tool_out_text(const struct registry *r, const struct tool *t); /* of what it gives */
 

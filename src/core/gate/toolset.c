@@ -404,6 +404,7 @@ status
 toolset_problem(struct ctx *cx, str org_id, const struct toolset_tool *t, str *out_why)
 {
 	struct toolset_tool *rows, *all;
+	struct registry *tools;
 	size_t count, at;
 	str *problems;
 
@@ -416,7 +417,8 @@ toolset_problem(struct ctx *cx, str org_id, const struct toolset_tool *t, str *o
 	if (count)
 		memcpy(all, rows, count * sizeof(*all));
 	all[at] = *t;
-	registry_release(compile(cx, all, at == count ? count + 1 : count, problems));
-	*out_why = problems[at];
+	tools = compile(cx, all, at == count ? count + 1 : count, problems);
+	*out_why = problems[at].len ? problems[at] : tool_problem(cx, tools, tool_find(tools, t->name));
+	registry_release(tools);
 	return OK;
 }

@@ -9,8 +9,9 @@
  * quarantined draws another one, so it is there, or gone, with the next request on every server. An organization that
  * has none uses the built-in registry itself. Any thread.
  *
- * A row that cannot be offered (its schema is none, its name for models is taken) is left out, and toolset_problem
- * says why: it is never a failure of everybody's requests.
+ * A row that cannot be offered (its schema is no JSON, its name for models is taken) is left out, and toolset_problem
+ * says why: it is never a failure of everybody's requests. Whether its schema is one is asked when it is accepted, and the
+ * schema is compiled when it is first called, outside of transactions: a call of one that is none is refused.
  */
 #ifndef CORE_GATE_TOOLSET_H
 #define CORE_GATE_TOOLSET_H

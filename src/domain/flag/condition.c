@@ -27,6 +27,8 @@ compile_children(struct compiler *c, const struct at *at, const struct json *lis
 	out->as.children = children;
 	out->count = list->count;
 	JSON_EACH (child, list) {
+		if (c->issues >= COMPILER_ENOUGH)
+			return OK;
 		TRY(compile(c, AT_ITEM(at, i), child, depth, &children[i]));
 		i++;
 	}

@@ -4,9 +4,13 @@
 #include "domain/flag/impl.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+#define MEMBERS_A_STEP 4u  /* that are looked through */
+#define BYTES_A_STEP   32u /* that are compared, hashed or searched */
 
 #define EXACT INT64_C(9007199254740992) /* 2^53: beyond it clients do not agree which integer it is */
 
@@ -56,11 +60,13 @@ follow(struct ctx *cx, struct subject *s, uint32_t field, const struct json *con
 	const struct json *at = context;
 
 	while (at && str_cut(rest, '.', &step, &rest)) {
+		TRY(meter_spend(cx, 1 + at->count / MEMBERS_A_STEP));
 		at = json_get(at, step);
 		if (at && at->type == JSON_OBJECT && at->count > LIMIT_CONTEXT_MEMBERS)
 			return fail(cx, E_TOO_LARGE, "the context's %.*s has more than %u members",
 				STR_ARG(step), LIMIT_CONTEXT_MEMBERS);
 	}
+	TRY(meter_spend(cx, 1 + (at ? at->count / MEMBERS_A_STEP : 0)));
 	at = at ? json_get(at, rest) : NULL;
 	return at ? put(cx, s, field, at) : OK;
 }
@@ -101,7 +107,9 @@ subject_prepare(
 	s = arena_try(cx->arena, sizeof(*s) + fields * sizeof(struct value) + segments + matches);
 	if (!s)
 		return fail(cx, E_TOO_LARGE, "there is no room to read the context");
+	TRY(meter_spend(cx, (fields + segments + matches) / MEMBERS_A_STEP));
 	s->rs = rs;
+	s->cx = cx;
 	s->values = (struct value *)(s + 1);
 	s->segments = (uint8_t *)(s->values + fields);
 	s->matches = s->segments + segments;
@@ -109,6 +117,7 @@ subject_prepare(
 	s->has_target = target_text(s->values[rs->target].json, s->digits, &target);
 	if (s->has_target)
 		scalar_set_text(&s->target, target);
+	s->most = meter_left(cx);
 	*out_subject = s;
 	return OK;
 }
@@ -140,25 +149,52 @@ segment_holds(struct subject *s, uint32_t segment)
 	return *known == KNOWN_TRUE;
 }
 
+/* What a leaf may have to look at. */
+static uint64_t
+leaf_steps(const struct condition *c, const struct value *v)
+{
+	if (v->scalar.type == SCALAR_TEXT)
+		return c->count + v->scalar.text.len / BYTES_A_STEP;
+	return v->scalar.type == SCALAR_ARRAY ? v->json->count : 0;
+}
+
+static bool
+leaf_holds(struct subject *s, const struct condition *c)
+{
+	const struct value *v = &s->values[c->field];
+
+	s->steps += leaf_steps(c, v);
+	return predicate_holds(c, v);
+}
+
 /* Tried once, however many rules ask: so patterns cost a context a bounded time in all. */
 static bool
 match_holds(struct subject *s, const struct condition *c)
 {
 	uint8_t *known = &s->matches[c->count];
 
-	if (*known == KNOWN_NOT)
-		*known = predicate_holds(c, &s->values[c->field]) ? KNOWN_TRUE : KNOWN_FALSE;
+	if (*known == KNOWN_NOT) {
+		const struct value *v = &s->values[c->field];
+
+		if (v->scalar.type == SCALAR_TEXT)
+			s->steps += regex_steps(c->as.regex, v->scalar.text.len);
+		if (s->steps > s->most)
+			return false;
+		*known = predicate_holds(c, v) ? KNOWN_TRUE : KNOWN_FALSE;
+	}
 	return *known == KNOWN_TRUE;
 }
 
 bool
 condition_holds(const struct condition *c, struct subject *s)
 {
+	if (++s->steps > s->most)
+		return false;
 	switch (c->kind) {
 	case CONDITION_EVERYBODY:
 		return true;
 	case CONDITION_LEAF:
-		return predicate_holds(c, &s->values[c->field]);
+		return leaf_holds(s, c);
 	case CONDITION_MATCH:
 		return match_holds(s, c);
 	case CONDITION_SEGMENT:
@@ -187,8 +223,8 @@ rollout_holds(const struct rule *r, const struct subject *s)
 	return s->has_target && bucket_of(&r->bucket, s->target.text) < r->buckets;
 }
 
-void
-ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *out)
+static void
+evaluate(struct subject *s, const struct item *item, struct evaluation *out)
 {
 	for (uint32_t i = 0; i < item->rule_count; i++) {
 		const struct rule *r = &item->rules[i];
@@ -199,4 +235,25 @@ ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *
 		return;
 	}
 	*out = (struct evaluation){ item, item->default_value, EVALUATION_DEFAULT, false };
+}
+
+status
+subject_charge(struct subject *s)
+{
+	TRY(meter_spend(s->cx, s->steps));
+	s->steps = 0;
+	s->most = meter_left(s->cx);
+	return OK;
+}
+
+status
+ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *out)
+{
+	struct evaluation e;
+
+	s->steps += 1 + item->rule_count / MEMBERS_A_STEP;
+	evaluate(s, item, &e);
+	TRY(subject_charge(s));
+	*out = e;
+	return OK;
 }

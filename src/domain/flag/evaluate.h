@@ -7,7 +7,8 @@
  * A subject is a context made ready for one ruleset: each field that rules ask for is looked up
  * once, each segment decided at most once. So many items cost little more than one. It borrows
  * from the ruleset and the context and belongs to one thread. Evaluating allocates nothing (RE2
- * keeps its own bounded caches) and always ends in a time bounded by limits.h.
+ * keeps its own bounded caches). What it does is charged to the ctx it was prepared with (base/meter/meter.h), which
+ * outlives it.
  */
 #ifndef DOMAIN_FLAG_EVALUATE_H
 #define DOMAIN_FLAG_EVALUATE_H
@@ -33,7 +34,11 @@ struct evaluation {
 status subject_prepare(struct ctx *cx, const struct ruleset *rs, const struct json *context,
 	struct subject **out_subject) MUST_USE;
 
-void ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *out);
+/* What was done with it since the last evaluation, such as explaining that one, is charged. E_TOO_LARGE */
+status subject_charge(struct subject *s) MUST_USE;
+
+/* E_TOO_LARGE  it takes more work than the request may cause (base/meter/meter.h) */
+status ruleset_evaluate(struct subject *s, const struct item *item, struct evaluation *out) MUST_USE;
 
 /*
  * {"value":…, "defaultValue":…, "reason":{"kind":"default"}}, or

@@ -123,6 +123,10 @@ struct compiler {
 	size_t program;	     /* instructions of all patterns */
 	uint32_t conditions; /* of the item or segment at hand */
 	struct buf scratch;  /* a value being written */
+	bool all_fresh; /* every value is checked against its schema; or of the items whose keys are here, sorted */
+	const str *fresh;
+	size_t fresh_count;
+	bool is_fresh; /* the item at hand is one of them */
 };
 
 #define COMPILER_ENOUGH 16u /* issues: as many as an error holds */
@@ -233,6 +237,9 @@ struct subject {
 	bool has_target;
 	struct scalar target;
 	char digits[24]; /* of a target that is a number */
+	struct ctx *cx;	 /* whose work it is */
+	uint64_t steps;	 /* since they were charged last */
+	uint64_t most;	 /* as many are left; beyond it nothing holds, and no answer counts */
 };
 
 enum { KNOWN_NOT, KNOWN_FALSE, KNOWN_TRUE };

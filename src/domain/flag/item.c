@@ -2,6 +2,7 @@
 #include "domain/flag/impl.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/number.h"
 #include "json/schema.h"
 
@@ -58,8 +59,9 @@ check_schema(struct compiler *c, const struct at *at, const struct schema *schem
 	struct ctx sub;
 
 	ctx_init(&sub, c->cx->arena);
+	meter_share(&sub, c->cx);
 	if (schema_check(&sub, schema, value, &found) != OK)
-		compiler_issue(c, at, "took too long to be checked against the schema");
+		compiler_issue(c, at, "takes too much work to be checked against the schema");
 	for (size_t i = 0; i < found.count; i++)
 		compiler_issue_below(c, at, found.issues[i].path, found.issues[i].message);
 }
@@ -172,6 +174,8 @@ rules_compile(struct compiler *c, const struct at *at, const struct item *item, 
 	}
 	TRY(compiler_take(c, list->count, sizeof(*rules), &rules));
 	JSON_EACH (json, list) {
+		if (c->issues >= COMPILER_ENOUGH)
+			return OK; /* what is wrong is known, and the rest need not be looked at */
 		TRY(compile_rule(c, AT_ITEM(at, n), item, schema, json, &rules[n]));
 		n++;
 	}
@@ -192,6 +196,7 @@ compile_schema(struct compiler *c, const struct at *at, const struct json *json)
 	if (!json)
 		return NULL;
 	ctx_init(&sub, c->cx->arena);
+	meter_share(&sub, c->cx);
 	if (schema_new(&sub, json, NULL, &schema) == OK)
 		return schema;
 	for (size_t i = 0; i < sub.error.issue_count; i++)
@@ -236,7 +241,7 @@ item_compile(struct compiler *c, const struct at *at, const struct json *json, s
 			item->is_config ? "boolean, string, number or json" : "boolean or string");
 		return OK;
 	}
-	schema = compile_schema(c, AT_NAME(at, "schema"), members[SCHEMA].found);
+	schema = c->is_fresh ? compile_schema(c, AT_NAME(at, "schema"), members[SCHEMA].found) : NULL;
 	done = members[DEFAULT].found ? compile_value(c, AT_NAME(at, "defaultValue"), item, schema,
 						members[DEFAULT].found, &item->default_value)
 				      : OK;

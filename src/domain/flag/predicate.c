@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/meter/meter.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -139,6 +140,9 @@ compile_pattern(struct compiler *c, const struct at *at, str pattern, struct sca
 	ctx_init(&sub, c->cx->arena);
 	if (regex_new(&sub, pattern, REGEX_RE2, &p->regex) != OK) {
 		compiler_issue(c, at, "%.*s", STR_ARG(sub.error.message));
+		/* work for nothing; of those that fit there are few, the ruleset's limits see to it */
+		if (!meter_charge(c->cx, 2 * sub.work.outside))
+			c->issues += COMPILER_ENOUGH;
 		return OK;
 	}
 	p->next = c->rs->compiled;
@@ -147,9 +151,6 @@ compile_pattern(struct compiler *c, const struct at *at, str pattern, struct sca
 	if (c->program > LIMIT_RULESET_PROGRAM)
 		compiler_issue(c, at, "is too much work: all patterns together have more than %u steps",
 			LIMIT_RULESET_PROGRAM);
-	if (regex_program(p->regex) > LIMIT_PATTERN_PROGRAM)
-		compiler_issue(c, at, "is too much work: the pattern has %zu steps, at most %u are accepted",
-			regex_program(p->regex), LIMIT_PATTERN_PROGRAM);
 	TRY(set_add(&c->rs->patterns, name, &place));
 	c->rs->regexes[place] = p->regex;
 	return OK;

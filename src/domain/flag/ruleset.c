@@ -5,6 +5,22 @@
 #include "base/limits.h"
 #include "base/random.h"
 
+#include <stdlib.h>
+
+static int
+by_text(const void *a, const void *b)
+{
+	return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+/* Is its value to be checked against its schema? */
+static bool
+is_fresh(const struct compiler *c, str key)
+{
+	return c->all_fresh ||
+	       (c->fresh_count && bsearch(&key, c->fresh, c->fresh_count, sizeof(str), by_text));
+}
+
 static status
 compile_items(struct compiler *c, const struct at *at, const struct json *items, bool is_config)
 {
@@ -28,6 +44,7 @@ compile_items(struct compiler *c, const struct at *at, const struct json *items,
 		}
 		rs->items[place] = (struct item){ .is_config = is_config };
 		rs->items[place].key = rs->item_keys.values[place].text;
+		c->is_fresh = is_fresh(c, json->key);
 		TRY(item_compile(c, here, json, &rs->items[place]));
 	}
 	return OK;
@@ -110,13 +127,14 @@ new_ruleset(void)
 	return rs;
 }
 
-status
-ruleset_compile(struct ctx *cx, const struct json *doc, struct ruleset **out_rs)
+static status
+make(struct compiler c, const struct json *doc, struct ruleset **out_rs)
 {
-	struct compiler c = { .cx = cx, .rs = new_ruleset() };
+	struct ctx *cx = c.cx;
 	status done;
 
 	ctx_clear(cx);
+	c.rs = new_ruleset();
 	buf_init(&c.scratch, cx->arena, LIMIT_FLAG_VALUE);
 	done = compile(&c, doc);
 	if (done == OK && !c.issues) {
@@ -130,6 +148,32 @@ ruleset_compile(struct ctx *cx, const struct json *doc, struct ruleset **out_rs)
 	CHECK(cx->error.issue_count > 0);
 	return fail(cx, E_INVALID, "the ruleset is not valid: %.*s %.*s", STR_ARG(cx->error.issues[0].path),
 		STR_ARG(cx->error.issues[0].message));
+}
+
+status
+ruleset_compile(struct ctx *cx, const struct json *doc, struct ruleset **out_rs)
+{
+	return make((struct compiler){ .cx = cx, .all_fresh = true }, doc, out_rs);
+}
+
+status
+ruleset_compile_changed(
+	struct ctx *cx, const struct json *doc, const str *changed, size_t count, struct ruleset **out_rs)
+{
+	str *sorted = arena_try_array(cx->arena, count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return fail(cx, E_TOO_LARGE, "these are too many changes at once");
+	if (count)
+		memcpy(sorted, changed, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_text);
+	return make((struct compiler){ .cx = cx, .fresh = sorted, .fresh_count = count }, doc, out_rs);
+}
+
+status
+ruleset_compile_stored(struct ctx *cx, const struct json *doc, struct ruleset **out_rs)
+{
+	return make((struct compiler){ .cx = cx }, doc, out_rs);
 }
 
 void

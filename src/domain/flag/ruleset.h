@@ -42,6 +42,14 @@ struct item {
  * E_TOO_LARGE  compiled, it would take more than LIMIT_RULESET_BYTES
  */
 status ruleset_compile(struct ctx *cx, const struct json *doc, struct ruleset **out_rs) MUST_USE;
+
+/*
+ * The same of a document that is stored, but for those flags and configs that a change brings: only the values of these are
+ * checked against their schemas. Those of all others were checked when they were stored, and are not paid for again.
+ */
+status ruleset_compile_changed(struct ctx *cx, const struct json *doc, const str *changed, size_t count,
+	struct ruleset **out_rs) MUST_USE;
+status ruleset_compile_stored(struct ctx *cx, const struct json *doc, struct ruleset **out_rs) MUST_USE;
 void ruleset_free(struct ruleset *rs);
 
 /* The item called key, or NULL. */

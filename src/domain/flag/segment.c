@@ -66,6 +66,8 @@ compile_all(struct compiler *c, const struct at *at, const struct json *segments
 		return OK;
 	place = 0;
 	JSON_EACH (json, segments) {
+		if (c->issues >= COMPILER_ENOUGH)
+			return OK;
 		rs->segments[place].key = rs->segment_keys.values[place].text;
 		TRY(compile_segment(c, AT_MEMBER(at, json->key), json, &rs->segments[place]));
 		place++;

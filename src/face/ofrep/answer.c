@@ -62,15 +62,16 @@ reason_of(const struct evaluation *e)
 	return e->item->rule_count ? STR("DEFAULT") : STR("STATIC");
 }
 
-static void
+static status
 write_members(struct json_out *o, struct subject *s, const struct item *item)
 {
 	struct evaluation e;
 
-	ruleset_evaluate(s, item, &e);
+	TRY(ruleset_evaluate(s, item, &e));
 	json_out_str(o, "key", item->key);
 	json_out_str(o, "reason", reason_of(&e));
 	json_out_raw(o, "value", e.value);
+	return OK;
 }
 
 static void
@@ -91,7 +92,7 @@ answer_one(struct http_exchange *x, const struct ofrep_ask *a, struct subject *s
 
 	begin(x, item ? 200 : 404, &o);
 	if (item) {
-		write_members(&o, s, item);
+		TRY(write_members(&o, s, item));
 	} else {
 		json_out_str(&o, "key", a->key);
 		json_out_str(&o, "errorCode", STR("FLAG_NOT_FOUND"));
@@ -181,7 +182,7 @@ write_stream(
 	json_out_end(o);
 }
 
-static void
+static status
 write_flags(struct json_out *o, struct subject *s, const struct caller *c, const struct live_ruleset *live)
 {
 	size_t count = ruleset_count(live->rules);
@@ -193,10 +194,11 @@ write_flags(struct json_out *o, struct subject *s, const struct caller *c, const
 		if (!caller_in_scope(c, live->environment_id, item->key))
 			continue;
 		json_out_object(o, NULL);
-		write_members(o, s, item);
+		TRY(write_members(o, s, item));
 		json_out_end(o);
 	}
 	json_out_end(o);
+	return OK;
 }
 
 static status
@@ -213,7 +215,7 @@ answer_all(
 		return OK;
 	}
 	begin(x, 200, &o);
-	write_flags(&o, s, c, live);
+	TRY(write_flags(&o, s, c, live));
 	write_stream(x, &o, c, live);
 	json_out_end(&o);
 	return buf_finish(&x->body, &text);

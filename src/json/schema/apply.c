@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#define NAME_STEPS 5 /* to look a name up among the properties */
+
 /* --- references --- */
 
 /* The outermost resource of the dynamic scope that has the $dynamicAnchor. */
@@ -158,7 +160,7 @@ walk_members(struct check *c, struct frame *f, struct seen *there, uint32_t *out
 
 	JSON_EACH (member, f->value) {
 		const struct property *p = find_property(f->node, member->key);
-		if (!check_charge(c, 1))
+		if (!check_charge(c, NAME_STEPS + member->key.len / 4))
 			return false;
 		if (p && p->required && !seen_has(there, p->required - 1)) {
 			seen_mark(there, p->required - 1);
@@ -200,11 +202,11 @@ CHECKER(check_members)
 	return valid && !missing;
 }
 
-/* Does a pattern of patternProperties speak of the name? Each is charged: a schema may have many. */
+/* Does a pattern of patternProperties speak of the name? */
 static bool
 matches_pattern(struct check *c, const struct entry *e, str name)
 {
-	return check_charge(c, 1 + name.len / 8) && regex_find(e->regex, name);
+	return check_charge_regex(c, e->regex, name) && regex_find(e->regex, name);
 }
 
 CHECKER(check_patterns)
@@ -231,6 +233,8 @@ is_named(struct check *c, const struct node *n, str name)
 {
 	const struct property *p = find_property(n, name);
 
+	if (!check_charge(c, NAME_STEPS + name.len / 4))
+		return false;
 	if (p && p->node)
 		return true;
 	for (uint32_t i = 0; n->patterns && i < n->patterns->count; i++)

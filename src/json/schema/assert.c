@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BYTES_PER_STEP 8 /* text that is looked at costs as much as so many keywords */
+#define BYTES_PER_STEP 8  /* text that is looked at costs as much as so many keywords */
+#define COMPARE_STEPS  3  /* of a value that is compared: members may have to be sorted first */
+#define SORT_STEPS     20 /* of one that is hashed and sorted */
+#define FORMAT_STEPS   8  /* of a byte that a format looks at */
 
 /* "1 character", "3 characters" */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
@@ -21,7 +24,17 @@ CHECKER(check_type)
 	return false;
 }
 
-/* Comparing is charged by the children: what differs in kind or count is seen at once. */
+static uint64_t
+count_nodes(const struct json *v)
+{
+	uint64_t n = 1 + v->text.len / BYTES_PER_STEP;
+
+	JSON_EACH (child, v)
+		n += 1 + child->key.len / BYTES_PER_STEP + count_nodes(child);
+	return n;
+}
+
+/* Comparing is charged by all that is in the value: what differs in kind or count is seen at once. */
 static bool
 equals(struct check *c, const struct json *a, const struct json *b)
 {
@@ -29,7 +42,7 @@ equals(struct check *c, const struct json *a, const struct json *b)
 		return false;
 	if (a->type != b->type || a->count != b->count)
 		return false;
-	return check_charge(c, a->count + a->text.len / BYTES_PER_STEP) && json_equal(a, b);
+	return check_charge(c, COMPARE_STEPS * count_nodes(a)) && json_equal(a, b);
 }
 
 CHECKER(check_const)
@@ -151,7 +164,7 @@ CHECKER(check_max_length)
 
 CHECKER(check_pattern)
 {
-	if (!check_charge(c, f->value->text.len / BYTES_PER_STEP))
+	if (!check_charge_regex(c, r->regex, f->value->text))
 		return false;
 	if (regex_find(r->regex, f->value->text))
 		return true;
@@ -163,7 +176,7 @@ CHECKER(check_pattern)
 
 CHECKER(check_format)
 {
-	if (!check_charge(c, f->value->text.len / BYTES_PER_STEP))
+	if (!check_charge(c, (uint64_t)FORMAT_STEPS * (1 + f->value->text.len)))
 		return false;
 	if (format_matches(r->format, f->value->text))
 		return true;
@@ -264,16 +277,6 @@ hash(const struct json *v)
 	return mix(h);
 }
 
-static uint64_t
-count_nodes(const struct json *v)
-{
-	uint64_t n = 1 + v->text.len / BYTES_PER_STEP;
-
-	JSON_EACH (child, v)
-		n += count_nodes(child);
-	return n;
-}
-
 static int
 compare_hashes(const void *a, const void *b)
 {
@@ -308,7 +311,7 @@ CHECKER(check_unique)
 	bool twins;
 
 	(void)r;
-	if (!items || !check_charge(c, count_nodes(f->value))) {
+	if (!items || !check_charge(c, SORT_STEPS * count_nodes(f->value))) {
 		check_stop(c);
 		return false;
 	}

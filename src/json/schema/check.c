@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/schema/impl.h"
 
 void
@@ -11,10 +12,15 @@ check_stop(struct check *c)
 bool
 check_charge(struct check *c, uint64_t n)
 {
-	c->steps += n;
-	if (c->steps > LIMIT_SCHEMA_STEPS)
+	if (!meter_charge(c->cx, n))
 		c->stopped = true;
 	return !c->stopped;
+}
+
+bool
+check_charge_regex(struct check *c, const struct regex *r, str text)
+{
+	return check_charge(c, regex_steps(r, text.len));
 }
 
 /* --- what has been evaluated --- */
@@ -26,7 +32,7 @@ seen_init(struct check *c, struct seen *s, const struct json *value)
 	s->bits = &s->one;
 	if (s->words <= 1)
 		return;
-	s->bits = ARENA_TRY_ARRAY(&c->scratch, uint64_t, s->words);
+	s->bits = check_charge(c, s->words) ? ARENA_TRY_ARRAY(&c->scratch, uint64_t, s->words) : NULL;
 	if (!s->bits) {
 		s->words = 0;
 		check_stop(c);

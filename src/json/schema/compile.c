@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/pointer.h"
 #include "json/schema/impl.h"
 #include "json/schema/uri.h"
@@ -215,6 +216,8 @@ make_regex(struct compile *k, const struct node *n, str keyword, str pattern, st
 		return fail(
 			k->cx, E_TOO_LARGE, "the schema has more than %u patterns", LIMIT_SCHEMA_PATTERNS);
 	s = regex_new(k->cx, pattern, REGEX_ECMA, out);
+	if (s == E_TOO_LARGE)
+		return s;
 	if (s != OK)
 		return compile_fail(k, n, keyword, "%.*s", STR_ARG(ctx_message(k->cx, s)));
 	*link = (struct regex_link){ .regex = *out, .next = k->schema->regexes };
@@ -462,8 +465,10 @@ compile_node(struct compile *k, struct node *n)
 {
 	size_t checks = 0;
 
+	TRY(meter_spend(k->cx, NODE_STEPS));
 	if (n->kind != NODE_RULES)
 		return OK;
+	TRY(meter_spend(k->cx, KEYWORD_STEPS * (uint64_t)n->json->count));
 	JSON_EACH (member, n->json) {
 		const struct keyword *word = keyword_find(member->key);
 		checks += word && word->check;

@@ -269,7 +269,7 @@ compile_patterns(void)
 	arena_init(&a, LIMIT_ARENA_CHUNK);
 	ctx_init(&cx, &a);
 	for (size_t i = 0; i < FORMATS; i++)
-		CHECK(regex_new(&cx, str_of(formats[i].pattern), REGEX_RE2, &regexes[i]) == OK);
+		CHECK(regex_new(&cx, str_of(formats[i].pattern), REGEX_OURS, &regexes[i]) == OK);
 	arena_done(&a);
 }
 

@@ -131,8 +131,7 @@ struct compile {
 	struct resource *resources;
 	struct node *first, **last; /* all nodes: also the queue of what is still to compile */
 	uint32_t names, patterns;   /* how many, against the limits */
-	uint64_t lookups;
-	bool is_meta; /* compiling a meta-schema in order to check a schema with it */
+	bool is_meta;		    /* compiling a meta-schema in order to check a schema with it */
 };
 
 enum shape { SHAPE_PLAIN, SHAPE_SCHEMA, SHAPE_LIST, SHAPE_MAP, SHAPE_MIXED_MAP };
@@ -165,6 +164,11 @@ status compile_against(struct compile *k, const struct node *n, const struct jso
 /* Fails with a sentence about n's keyword (empty: about n itself), with an issue that says where. */
 __attribute__((format(printf, 4, 5))) status
 compile_fail(struct compile *k, const struct node *n, str keyword, const char *format, ...) MUST_USE;
+
+/* Steps of compiling: of a value that is copied, of a subschema, of a keyword. */
+#define COPY_STEPS    4u
+#define NODE_STEPS    20u
+#define KEYWORD_STEPS 10u
 
 /* E_TOO_LARGE where the arena's cap is passed. */
 #define COMPILE_ROOM(k, p)                                                                                   \
@@ -249,12 +253,13 @@ struct check {
 	struct ctx *cx;
 	struct arena scratch;	   /* for seen: given back on the way up */
 	struct found_list *issues; /* NULL: only whether it is valid is asked */
-	uint64_t steps;
-	bool stopped; /* a limit was hit: whatever is answered does not count */
+	bool stopped;		   /* a limit was hit: whatever is answered does not count */
 };
 
-/* Takes n steps; false where there are none left. */
+/* Takes n steps of the request's (base/meter/meter.h); false where there are none left. */
 bool check_charge(struct check *c, uint64_t n);
+/* The same for looking at text with a pattern: text times program. */
+bool check_charge_regex(struct check *c, const struct regex *r, str text);
 void check_stop(struct check *c);
 
 /* Applies a node to f's value, to a member, to an item. */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/pointer.h"
 #include "json/schema/impl.h"
 #include "json/schema/uri.h"
+
+#define REF_STEPS  50u /* to take a reference apart, and to put it together with its base */
+#define SORT_STEPS 10u /* of a member that is sorted */
+#define NAME_STEPS 3u  /* to look at one of the names in a list: URIs may begin alike */
 
 /* The base of a document without a URI: relative references between the documents given still work. */
 #define NOWHERE STR("schema:///")
@@ -63,6 +68,7 @@ copy(struct compile *k, const struct json *from, uint32_t depth, struct json **o
 	struct json **tail;
 
 	TRY(COMPILE_ROOM(k, p));
+	TRY(meter_spend(k->cx, COPY_STEPS + (from->text.len + from->key.len) / 64));
 	if (depth > LIMIT_JSON_DEPTH)
 		return fail(k->cx, E_INVALID, "the schema is nested too deeply");
 	p->json = (struct json){ .type = from->type, .truth = from->truth, .count = from->count };
@@ -78,16 +84,6 @@ copy(struct compile *k, const struct json *from, uint32_t depth, struct json **o
 }
 
 /* --- resources and anchors --- */
-
-/* Lookups go one by one through lists that the schema's author made long: together they are bounded. */
-static status
-charge(struct compile *k, uint64_t n)
-{
-	k->lookups += n;
-	if (k->lookups > LIMIT_SCHEMA_LOOKUPS)
-		return fail(k->cx, E_TOO_LARGE, "the schema has too many references");
-	return OK;
-}
 
 static status
 count_name(struct compile *k)
@@ -128,6 +124,7 @@ add_anchor(struct compile *k, struct node *n, str keyword, bool dynamic)
 	same = ref_anchor(n->resource, name->text);
 	if (same && same->node != n)
 		return compile_fail(k, n, keyword, "the anchor stands in this schema twice");
+	TRY(meter_spend(k->cx, (uint64_t)k->names * NAME_STEPS));
 	TRY(count_name(k));
 	a = arena_try(k->arena, sizeof(*a));
 	TRY(COMPILE_ROOM(k, a));
@@ -247,6 +244,7 @@ enter_resource(struct compile *k, struct node *n, str id, str alias)
 	str uri;
 
 	TRY(COMPILE_ROOM(k, r));
+	TRY(meter_spend(k->cx, REF_STEPS + (uint64_t)k->names * NAME_STEPS));
 	TRY(count_name(k));
 	TRY(uri_resolve(k->cx, n->resource ? n->resource->uri : NOWHERE, id, &uri));
 	if (find_resource(k, uri))
@@ -386,8 +384,10 @@ find_member(struct compile *k, const struct json *object, str name, const struct
 	size_t low = 0, high = object->count;
 
 	*out = NULL;
-	if (!p->sorted)
+	if (!p->sorted) {
+		TRY(meter_spend(k->cx, (uint64_t)object->count * SORT_STEPS));
 		p->sorted = json_sorted(k->arena, object);
+	}
 	TRY(COMPILE_ROOM(k, p->sorted));
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -412,7 +412,7 @@ follow_token(struct compile *k, const struct json *from, str token, const struct
 
 	*out = NULL;
 	if (from->type != JSON_OBJECT) {
-		TRY(charge(k, from->count));
+		TRY(meter_spend(k->cx, from->count));
 		*out = pointer_get(k->cx->arena, from, token);
 		return OK;
 	}
@@ -426,6 +426,7 @@ follow_pointer(struct compile *k, struct resource *r, str pointer, struct node *
 	const struct json *at = r->node->json;
 	struct node like = { .parent = r->node };
 
+	TRY(meter_spend(k->cx, pointer.len));
 	TRY(copy_str(k, str_skip(pointer, 1), &like.keyword));
 	while (at && pointer.len) {
 		size_t end = 1 + str_find(str_skip(pointer, 1), '/');
@@ -468,7 +469,7 @@ ref_resolve(struct compile *k, const struct node *n, str keyword, str reference,
 	struct node *found = NULL;
 	str uri, dynamic = STR("");
 
-	TRY(charge(k, k->names));
+	TRY(meter_spend(k->cx, REF_STEPS + (uint64_t)k->names * NAME_STEPS));
 	TRY(uri_resolve(k->cx, n->resource->uri, reference, &uri));
 	TRY(find_or_load(k, uri, &r));
 	if (r)

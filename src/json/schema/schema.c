@@ -2,6 +2,7 @@
 #include "json/schema.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "json/schema/impl.h"
 
 static status
@@ -77,7 +78,6 @@ walk(struct check *c, const struct schema *s, const struct json *value, struct f
 
 	arena_init(&c->scratch, LIMIT_SCHEMA_BYTES);
 	c->issues = list;
-	c->steps = 0;
 	c->stopped = false;
 	valid = check_frame(c, &f);
 	arena_done(&c->scratch);
@@ -112,7 +112,7 @@ schema_check(
 	bool valid = walk(&c, s, value, NULL);
 
 	if (c.stopped)
-		return fail(cx, E_TOO_LARGE, "checking the document against its schema takes too long");
+		return meter_refuse(cx);
 	if (!valid)
 		return report(&c, s, value, out_issues);
 	*out_issues = (struct schema_issues){ .count = 0 };

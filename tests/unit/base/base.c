@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/meter/meter.h"
 #include "base/random.h"
 #include "base/scoped.h"
 #include "base/hash/sha256.h"
@@ -681,6 +682,47 @@ what_is_scoped_is_given_back(void **state)
 	assert_int_equal(fcntl(copy, F_GETFD), -1);
 }
 
+/* --- work that is counted --- */
+
+static void
+a_budget_that_is_used_up_stays_so_and_transactions_have_their_own(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	assert_int_equal(meter_left(&u.cx), LIMIT_WORK);
+	assert_true(meter_charge(&u.cx, LIMIT_WORK));
+	assert_false(meter_charge(&u.cx, 1));
+	assert_false(meter_charge(&u.cx, 0));
+	assert_int_equal(meter_left(&u.cx), 0);
+	assert_status(meter_spend(&u.cx, 1), E_TOO_LARGE);
+	u.cx.work.writing = true;
+	assert_int_equal(meter_left(&u.cx), LIMIT_WORK_WRITER);
+	assert_false(meter_charge(&u.cx, UINT64_MAX));
+	assert_int_equal(meter_left(&u.cx), 0);
+}
+
+static void
+a_cap_is_for_a_while_and_a_share_is_paid_by_whom_it_is_of(void **state)
+{
+	UNIT(u);
+	struct ctx part, of_part;
+
+	(void)state;
+	ctx_init(&part, &u.arena);
+	ctx_init(&of_part, &u.arena);
+	meter_share(&part, &u.cx);
+	meter_share(&of_part, &part);
+	assert_true(meter_charge(&of_part, 1000));
+	assert_int_equal(meter_left(&u.cx), LIMIT_WORK - 1000);
+	assert_int_equal(part.work.outside + of_part.work.outside, 0);
+	meter_cap(&part, 10);
+	assert_false(meter_charge(&u.cx, 11));
+	assert_int_equal(meter_left(&of_part), 0);
+	meter_uncap(&part);
+	assert_true(meter_charge(&u.cx, 11));
+}
+
 int
 main(void)
 {
@@ -715,6 +757,8 @@ main(void)
 		cmocka_unit_test(an_armed_fault_acts_at_its_passing),
 #endif
 		cmocka_unit_test(what_is_scoped_is_given_back),
+		cmocka_unit_test(a_budget_that_is_used_up_stays_so_and_transactions_have_their_own),
+		cmocka_unit_test(a_cap_is_for_a_while_and_a_share_is_paid_by_whom_it_is_of),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

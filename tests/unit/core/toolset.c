@@ -260,7 +260,7 @@ what_cannot_be_offered_is_left_out_and_nobody_else_suffers(void **state) /* EX-3
 
 	(void)state;
 	world_make(&w, false);
-	bad.in_schema = STR("{\"type\":\"nonsense\"}");
+	bad.in_schema = STR("{\"type\":\"nonsense\"");
 	read.effect = STR("read");
 	read.tier = STR("always_allow");
 	read.in_schema = STR("{}");
@@ -275,6 +275,10 @@ what_cannot_be_offered_is_left_out_and_nobody_else_suffers(void **state) /* EX-3
 	assert_false(tool_inspectable(w.cx.tools, find(&w, "mcp__files__read")));
 	assert_true(tool_inspectable(w.cx.tools, find(&w, "x.read")));
 	p = (struct putting){ .org_id = w.first.org_id, .tool = bad };
+	assert_status(db_read(&w.cx, look, &p), OK);
+	assert_true(str_starts(p.why, STR("its schema is not one we understand")));
+	p.tool = tool_of("mcp__files__odd", "accepted");
+	p.tool.in_schema = STR("{\"type\":\"nonsense\"}");
 	assert_status(db_read(&w.cx, look, &p), OK);
 	assert_true(str_starts(p.why, STR("its schema is not one we understand")));
 	p.tool = tool_of("mcp__files__new", "accepted");

@@ -58,7 +58,7 @@ answer(struct unit *u, const struct ruleset *rs, const char *key, const char *co
 {
 	struct evaluation e;
 
-	ruleset_evaluate(prepared(u, rs, context), ruleset_find(rs, str_of(key)), &e);
+	assert_status(ruleset_evaluate(prepared(u, rs, context), ruleset_find(rs, str_of(key)), &e), OK);
 	return arena_cstr(&u->arena, e.value);
 }
 

@@ -290,7 +290,7 @@ a_pattern_is_tried_once_for_each_field(void **state)
 		for (size_t i = 0; i < COUNT(expected); i++) {
 			struct evaluation e;
 
-			ruleset_evaluate(s, ruleset_at(rs, i), &e);
+			assert_status(ruleset_evaluate(s, ruleset_at(rs, i), &e), OK);
 			assert_int_equal(e.rule == 0, expected[i]);
 		}
 	ruleset_free(rs);
@@ -666,8 +666,8 @@ the_same_question_has_the_same_answer(void **state)
 		for (size_t k = COUNT(keys); k-- > 0;) {
 			struct evaluation first, again;
 
-			ruleset_evaluate(s, ruleset_find(two, str_of(keys[k])), &first);
-			ruleset_evaluate(s, ruleset_find(two, str_of(keys[k])), &again);
+			assert_status(ruleset_evaluate(s, ruleset_find(two, str_of(keys[k])), &first), OK);
+			assert_status(ruleset_evaluate(s, ruleset_find(two, str_of(keys[k])), &again), OK);
 			assert_true(str_eq(first.value, again.value));
 			assert_int_equal(first.rule, again.rule);
 			assert_string_equal(
@@ -698,8 +698,9 @@ read_along(void *arg)
 			"{'userId':'user-%u','country':'%s','n':%u,'mail':'%u@corp.com'}", i % 20,
 			i % 2 ? "DE" : "US", i % 5, i % 20);
 		for (unsigned k = 0; k < 3; k++) {
-			ruleset_evaluate(
-				prepared(&u, r->rs, context), ruleset_find(r->rs, str_of(keys[k])), &e);
+			assert_status(ruleset_evaluate(prepared(&u, r->rs, context),
+					      ruleset_find(r->rs, str_of(keys[k])), &e),
+				OK);
 			if (e.rule != EVALUATION_DEFAULT)
 				r->seen |= UINT64_C(1) << (i % 20 * 3 + k);
 		}
@@ -739,7 +740,7 @@ explained(struct unit *u, const struct ruleset *rs, const char *key, const char 
 	struct buf b;
 	str text;
 
-	ruleset_evaluate(s, ruleset_find(rs, str_of(key)), &e);
+	assert_status(ruleset_evaluate(s, ruleset_find(rs, str_of(key)), &e), OK);
 	buf_init(&b, &u->arena, MIB);
 	json_out_init(&out, &b);
 	evaluation_out(&out, NULL, s, &e, verbose);
@@ -823,7 +824,8 @@ a_trace_ends_with_the_rule_that_decided(void **state)
 
 		(void)snprintf(context, sizeof(context), "{'userId':'user-%u','country':'%s','n':%u}", i,
 			i % 3 ? "DE" : "US", i % 6);
-		ruleset_evaluate(prepared(&u, rs, context), ruleset_find(rs, STR("b")), &e);
+		assert_status(
+			ruleset_evaluate(prepared(&u, rs, context), ruleset_find(rs, STR("b")), &e), OK);
 		text = explained(&u, rs, "b", context, true);
 		(void)snprintf(wanted, sizeof(wanted), "{\"ruleIndex\":%d,\"result\":%s",
 			e.rule < 0 ? 1 : e.rule, e.rule < 0 ? "false" : "true");

@@ -244,7 +244,8 @@ gives(struct unit *u, enum exchange_format format, const char *file, const char 
 		not_so("%s\nis refused: %.*s %.*s", file, STR_ARG(e.remarks->path),
 			STR_ARG(e.remarks->message));
 	assert_status(ruleset_compile(&u->cx, e.ruleset, &rs), OK);
-	ruleset_evaluate(prepared(u, rs, context), ruleset_find(rs, str_of(key)), &answer_of);
+	assert_status(
+		ruleset_evaluate(prepared(u, rs, context), ruleset_find(rs, str_of(key)), &answer_of), OK);
 	same = str_eq(answer_of.value, str_of(expected));
 	if (!same)
 		print_error("%s\nfor %s answers %.*s\n", file, context, STR_ARG(answer_of.value));

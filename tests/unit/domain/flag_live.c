@@ -302,7 +302,7 @@ read_once(struct reader *r, struct ctx *cx, int64_t *seen)
 		r->wrong = true;
 		return;
 	}
-	ruleset_evaluate(s, ruleset_find(live->rules, STR("n")), &e);
+	assert_status(ruleset_evaluate(s, ruleset_find(live->rules, STR("n")), &e), OK);
 	(void)snprintf(value, sizeof(value), "%lld", (long long)live->version);
 	r->wrong |= live->version < least || live->version < *seen || !str_eq(e.value, str_of(value));
 	*seen = live->version;

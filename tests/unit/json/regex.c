@@ -177,6 +177,8 @@ a_pattern_has_a_longest_length(void **state)
 	assert_status(
 		regex_new(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES + 1 }, REGEX_RE2, &r), E_INVALID);
 	assert_status(ecma_translate(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES + 1 }, &text), E_INVALID);
+	memset(long_pattern, '[', 1); /* one character of a long list: few instructions */
+	long_pattern[LIMIT_REGEX_BYTES - 1] = ']';
 	assert_status(regex_new(&u.cx, (str){ long_pattern, LIMIT_REGEX_BYTES }, REGEX_ECMA, &r), OK);
 	regex_free(r);
 }
@@ -257,6 +259,69 @@ re2s_own_dialect_is_left_as_it_is(void **state)
 	assert_status(regex_new(&u.cx, STR("(?=a)"), REGEX_RE2, &r), E_INVALID);
 }
 
+/* --- what it costs --- */
+
+/* As large as a pattern may be and one more, in both dialects; and what RE2 gives up on. */
+static void
+a_program_has_a_largest_size_in_each_dialect(void **state)
+{
+	static const struct {
+		enum regex_dialect dialect;
+		const char *small, *large;
+	} cases[] = {
+		{ REGEX_RE2, "a{200}", "a{300}" },
+		{ REGEX_ECMA, "\\p{L}{1,3}", "\\p{L}{1,4}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		UNIT(u);
+		struct regex *r = NULL;
+
+		assert_status(regex_new(&u.cx, str_of(cases[i].large), cases[i].dialect, &r), E_INVALID);
+		assert_null(r);
+		assert_non_null(strstr(
+			arena_cstr(&u.arena, u.cx.error.message), "is too much work: the pattern has"));
+		assert_status(regex_new(&u.cx, str_of(cases[i].small), cases[i].dialect, &r), OK);
+		regex_free(r);
+	}
+}
+
+static void
+a_match_costs_its_text_times_its_program(void **state)
+{
+	UNIT(u);
+	struct regex *small = NULL, *large = NULL;
+
+	(void)state;
+	assert_status(regex_new(&u.cx, STR("a{2}"), REGEX_ECMA, &small), OK);
+	assert_status(regex_new(&u.cx, STR("a{800}"), REGEX_ECMA, &large), OK);
+	assert_true(regex_program(large) > 100 * regex_program(small) / 2);
+	assert_true(regex_steps(large, 2000) >= 2000 * (regex_program(large) / 4));
+	assert_true(regex_steps(large, 4000) > 19 * regex_steps(large, 200));
+	assert_true(regex_steps(small, 2000) < regex_steps(large, 2000) / 20);
+	regex_free(small);
+	regex_free(large);
+}
+
+static void
+compiling_is_charged_to_the_request_also_where_it_fails(void **state)
+{
+	UNIT(u);
+	struct regex *r = NULL;
+	unsigned tries = 0;
+	status s;
+
+	(void)state;
+	do {
+		s = regex_new(&u.cx, STR("\\p{L}{1,4}"), REGEX_ECMA, &r);
+		tries++;
+	} while (s == E_INVALID && tries < 10000);
+	assert_status(s, E_TOO_LARGE);
+	assert_true(tries > 10);
+	assert_null(r);
+}
+
 int
 main(void)
 {
@@ -271,6 +336,9 @@ main(void)
 		cmocka_unit_test(a_repeat_bomb_is_refused),
 		cmocka_unit_test(a_whole_text_and_a_part_are_different_questions),
 		cmocka_unit_test(re2s_own_dialect_is_left_as_it_is),
+		cmocka_unit_test(a_program_has_a_largest_size_in_each_dialect),
+		cmocka_unit_test(a_match_costs_its_text_times_its_program),
+		cmocka_unit_test(compiling_is_charged_to_the_request_also_where_it_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

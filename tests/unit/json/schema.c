@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/buf.h"
+#include "base/meter/meter.h"
 #include "json/schema.h"
 
 #include <pthread.h>
@@ -461,7 +462,7 @@ too_much_of_anything_is_too_large(void **state)
 		{ "{'$defs':{", "'@':{'$anchor':'a@'}", "}}", LIMIT_SCHEMA_NAMES + 1 },
 		{ "{'$defs':{", "'@':{'$id':'a@'}", "}}", LIMIT_SCHEMA_NAMES + 1 },
 		{ "{'patternProperties':{", "'@':true", "}}", LIMIT_SCHEMA_PATTERNS + 1 },
-		{ "{'allOf':[", "{'$ref':'#/allOf/2999'}", ",true]}", 3000 },
+		{ "{'allOf':[", "{'$ref':'#/allOf/8999'}", ",true]}", 9000 },
 	};
 
 	(void)state;
@@ -473,6 +474,97 @@ too_much_of_anything_is_too_large(void **state)
 		assert_status(schema_new(&u.cx, parse(&u, text), NULL, &s), E_TOO_LARGE);
 		assert_null(s);
 	}
+}
+
+/* One check uses up what a request may cause, or takes at least so many steps. */
+static void
+takes_too_much(const char *schema, const char *value, uint64_t least_steps)
+{
+	UNIT(u);
+	struct schema *s = compile(&u, schema, NULL);
+	struct schema_issues issues = { .count = 77 };
+	uint64_t before = meter_left(&u.cx);
+	status done = schema_check(&u.cx, s, parse(&u, value), &issues);
+
+	assert_true(!meter_left(&u.cx) || before - meter_left(&u.cx) >= least_steps);
+	if (done == E_TOO_LARGE) {
+		assert_int_equal(issues.count, 77);
+		assert_int_equal(meter_left(&u.cx), 0);
+		assert_non_null(strstr(arena_cstr(&u.arena, u.cx.error.message), "take too much work"));
+	}
+	schema_free(s);
+}
+
+static const char *
+letters(struct unit *u, unsigned n)
+{
+	return repeated(u, "'", "a", n, "'");
+}
+
+static void
+a_pattern_is_charged_by_text_and_program(void **state)
+{
+	UNIT(u);
+	const char *text = letters(&u, 1000); /* with the commas twice as long */
+
+	(void)state;
+	takes_too_much(
+		repeated(&u, "{'allOf':[", "{'pattern':'(a|b|,){1,90}@c'}", 150, "]}"), text, UINT64_MAX);
+	takes_too_much("{'pattern':'(a|b|,){1,90}c'}", text, (uint64_t)2000 * 90 / 4);
+	takes_too_much(repeated(&u, "{'patternProperties':{", "'(a|b){1,90}@c':true", 150, "}}"),
+		arena_cstr(&u.arena, arena_printf(&u.arena, "{%s:1}", text)), UINT64_MAX);
+}
+
+static void
+a_deep_comparison_is_charged_by_all_that_is_in_it(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	takes_too_much(repeated(&u, "{'items':{'enum':[", "[[[[1,2,3,@]]]]", 1200, "]}}"),
+		repeated(&u, "[", "[[[[1,2,3,1199]]]]", 1200, "]"), UINT64_MAX);
+}
+
+static void
+uniqueness_in_each_of_many_is_charged(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	takes_too_much("{'uniqueItems':true,'items':{'uniqueItems':true}}",
+		repeated(&u, "[", "[[@],[1,2],[1,3],[1,4],[1,5]]", 3000, "]"), 3000 * 20 * 5);
+}
+
+static void
+a_budget_is_for_the_whole_request(void **state)
+{
+	UNIT(u);
+	struct schema *s = compile(&u, "{'pattern':'(a|b|,){1,90}c'}", NULL);
+	struct json *text = parse(&u, letters(&u, 1000));
+	struct schema_issues issues;
+	unsigned times = 0;
+	status done;
+
+	(void)state;
+	do
+		done = schema_check(&u.cx, s, text, &issues);
+	while (done == OK && ++times < 10000);
+	assert_status(done, E_TOO_LARGE);
+	assert_true(times > 10);
+	schema_free(s);
+}
+
+static void
+a_schema_that_is_costly_to_compile_is_refused(void **state)
+{
+	UNIT(u);
+	struct schema *s = NULL;
+	const char *text = repeated(&u, "{'allOf':[", "{'pattern':'(a{1,90}b{1,90}){9}@'}", 190, "]}");
+
+	(void)state;
+	assert_status(schema_new(&u.cx, parse(&u, text), NULL, &s), E_TOO_LARGE);
+	assert_null(s);
+	assert_non_null(strstr(arena_cstr(&u.arena, u.cx.error.message), "take too much work"));
 }
 
 static void
@@ -868,6 +960,11 @@ main(void)
 		cmocka_unit_test(a_reference_bomb_ends),
 		cmocka_unit_test(saying_why_may_run_out_of_steps_but_invalid_stays_invalid),
 		cmocka_unit_test(too_much_of_anything_is_too_large),
+		cmocka_unit_test(a_pattern_is_charged_by_text_and_program),
+		cmocka_unit_test(a_deep_comparison_is_charged_by_all_that_is_in_it),
+		cmocka_unit_test(uniqueness_in_each_of_many_is_charged),
+		cmocka_unit_test(a_budget_is_for_the_whole_request),
+		cmocka_unit_test(a_schema_that_is_costly_to_compile_is_refused),
 		cmocka_unit_test(many_references_into_many_definitions_are_found),
 		cmocka_unit_test(large_objects_and_arrays_are_checked),
 		cmocka_unit_test(a_document_is_nested_as_deep_as_the_reader_allows),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate/check/checked.h"
 #include "core/gate/toolset.h"
 #include "core/proposal/run/part.h"
 
@@ -150,6 +151,8 @@ look_again(struct ctx *cx, struct going_on *g)
 			STR_ARG(ctx_message(cx, s)));
 	g->part.in = (struct apply_in){ .id = g->p.id, .seen = seen };
 	s = tx_run(cx, apply_seen, g);
+	if (s == E_BUSY && checked_settle(cx))
+		s = tx_run(cx, apply_seen, g);
 	cx->caller = NULL;
 	TRY(s);
 	g->p = g->part.p;

@@ -124,6 +124,30 @@ mark_above(const struct marks *m)
 	}
 }
 
+status
+impact_users(struct ctx *cx, const struct json *doc, const str *segments, size_t count,
+	void (*fn)(void *arg, str key), void *arg)
+{
+	struct marks m;
+
+	TRY(gather(cx, doc, &m));
+	for (size_t i = 0; i < count; i++) {
+		struct mark *mark = find(&m, segments[i]);
+
+		if (mark)
+			mark->on = true;
+	}
+	mark_above(&m);
+	for (int r = RESOURCE_FLAG; r <= RESOURCE_CONFIG; r++) {
+		const struct json *items = json_get(doc, str_of(resource_plural((enum resource)r)));
+
+		for (const struct json *item = items ? items->child : NULL; item; item = item->next)
+			if (names_marked(item, &m))
+				fn(arg, item->key);
+	}
+	return OK;
+}
+
 /* --- which flags and configs may be answered otherwise --- */
 
 static bool
@@ -246,7 +270,7 @@ impact_segments(struct ctx *cx, const struct json *doc, const struct store_edit 
 static status
 compile_live(struct ctx *cx, const struct json *doc, struct ruleset **out)
 {
-	status s = ruleset_compile(cx, doc, out);
+	status s = ruleset_compile_stored(cx, doc, out);
 
 	if (s != E_INVALID)
 		return s;
@@ -266,7 +290,7 @@ impact_open(struct ctx *cx, const struct json *doc, const struct store_edit *edi
 	TRY(cut(cx, doc, &p, &live));
 	TRY(cut(cx, store_overlay(cx, doc, edits, count), &p, &preview));
 	TRY(compile_live(cx, live, &p.live));
-	s = ruleset_compile(cx, preview, &p.preview);
+	s = ruleset_compile_stored(cx, preview, &p.preview); /* the edits have been checked */
 	if (s != OK) {
 		ruleset_free(p.live);
 		return s;
@@ -310,7 +334,7 @@ answer(struct ctx *cx, const struct ruleset *rs, const struct impact_pair *p, co
 
 		json_out_key(o, p->keys[i]);
 		if (item)
-			ruleset_evaluate(subject, item, &e);
+			TRY(ruleset_evaluate(subject, item, &e));
 		if (item)
 			evaluation_out(o, NULL, subject, &e, false);
 		else

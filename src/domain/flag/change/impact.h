@@ -42,6 +42,11 @@ struct impact {
 status impact_make(struct ctx *cx, const struct impact_pair *p, const struct json *contexts,
 	struct impact *out) MUST_USE;
 
+/* Calls fn for the flags and configs of doc that look into one of these segments, directly or through others, in the
+ * document's order. */
+status impact_users(struct ctx *cx, const struct json *doc, const str *segments, size_t count,
+	void (*fn)(void *arg, str key), void *arg) MUST_USE;
+
 /* The segments that these flags and configs look into, directly or through others, as a document of the
  * segments of doc; keys: those of flags and configs, or of segments themselves. */
 struct json *

@@ -159,7 +159,7 @@ struct asking {
 	bool verbose, flags_only;
 };
 
-static void
+static status
 answer_one(const struct asking *a, const struct item *item, str key, struct json_out *o)
 {
 	struct evaluation e;
@@ -167,10 +167,11 @@ answer_one(const struct asking *a, const struct item *item, str key, struct json
 	json_out_key(o, key);
 	if (!item) {
 		json_out_null(o, NULL);
-		return;
+		return OK;
 	}
-	ruleset_evaluate(a->subject, item, &e);
+	TRY(ruleset_evaluate(a->subject, item, &e));
 	evaluation_out(o, NULL, a->subject, &e, a->verbose);
+	return subject_charge(a->subject);
 }
 
 /* A key that was named is refused where it is outside the scope; of all keys those inside are answered. */
@@ -181,7 +182,7 @@ answer(struct ctx *cx, const struct tool_call *call, const struct environment *e
 	if (keys) {
 		JSON_EACH (key, keys) {
 			TRY(change_in_scope(cx, call, e->id, key->text));
-			answer_one(a, ruleset_find(a->rs, key->text), key->text, o);
+			TRY(answer_one(a, ruleset_find(a->rs, key->text), key->text, o));
 		}
 		return OK;
 	}
@@ -189,7 +190,7 @@ answer(struct ctx *cx, const struct tool_call *call, const struct environment *e
 		const struct item *item = ruleset_at(a->rs, i);
 
 		if (caller_in_scope(cx->caller, e->id, item->key) && !(a->flags_only && item->is_config))
-			answer_one(a, item, item->key, o);
+			TRY(answer_one(a, item, item->key, o));
 	}
 	return OK;
 }
@@ -227,7 +228,7 @@ evaluate_in(struct ctx *cx, const struct tool_call *call, const struct json *con
 
 	TRY(find_environment(cx, call, (str){ 0 }, &e));
 	TRY(store_document(cx, &e, 0, &doc));
-	s = ruleset_compile(cx, doc, &rs);
+	s = ruleset_compile_stored(cx, doc, &rs);
 	if (s == E_INVALID)
 		return fail(cx, E_NOT_CACHED, "the ruleset that is live cannot be loaded");
 	TRY(s);

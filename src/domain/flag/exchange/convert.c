@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "domain/flag/exchange/convert.h"
 
+#include "base/meter/meter.h"
 #include "domain/flag/ruleset.h"
 #include "json/pointer.h"
 
@@ -233,6 +234,18 @@ drop(struct converter *c, const struct issue *issue)
 	return true;
 }
 
+#define ROUND_STEPS 2 /* of a value: what has many faults is compiled many times */
+
+static uint64_t
+count_values(const struct json *v)
+{
+	uint64_t n = 1;
+
+	JSON_EACH (child, v)
+		n += count_values(child);
+	return n;
+}
+
 /* Compiles, and leaves out what cannot stay. *out_done: there was nothing to leave out. */
 static status
 check(struct converter *c, const struct json *doc, bool *out_done)
@@ -243,6 +256,7 @@ check(struct converter *c, const struct json *doc, bool *out_done)
 	bool dropped = false;
 
 	ruleset_free(rs);
+	TRY(meter_spend(c->cx, ROUND_STEPS * count_values(doc)));
 	*out_done = s == OK;
 	if (s != E_INVALID)
 		return s;

@@ -2,6 +2,7 @@
 #include "domain/flag/exchange/unleash.h"
 
 #include "base/clock.h"
+#include "base/meter/meter.h"
 #include "core/ident/cidr.h"
 #include "domain/flag/scalar.h"
 #include "domain/flag/semver.h"
@@ -231,7 +232,7 @@ convert_version(const struct constraint *k)
 	return clause_leaf(k->u->c, k->field, names[i][1], json_new_string(k->u->c->a, text));
 }
 
-/* It searches over there; here a pattern is for the whole text. */
+/* It searches over there; here a pattern is for the whole text. How large it may be the ruleset's compiler says. */
 static const struct json *
 convert_regex(const struct constraint *k)
 {
@@ -241,7 +242,8 @@ convert_regex(const struct constraint *k)
 	status s;
 
 	ctx_init(&sub, k->u->c->a);
-	s = text.len > LIMIT_FLAG_TEXT ? E_INVALID : regex_new(&sub, text, REGEX_RE2, &regex);
+	meter_share(&sub, k->u->c->cx);
+	s = text.len > LIMIT_FLAG_TEXT ? E_INVALID : regex_new(&sub, text, REGEX_OURS, &regex);
 	regex_free(regex);
 	if (s != OK)
 		return nobody(k, "has a value that is no pattern of RE2");

@@ -2,8 +2,11 @@
 #include "domain/flag/live/answers.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "domain/flag/live/visit.h"
 #include "json/bind.h"
+
+#define BYTES_A_STEP 8u /* that are written */
 
 /* Which comes a second time? An answer is an object: it has each name once. */
 static bool
@@ -26,6 +29,7 @@ asked_read(struct ctx *cx, const struct json *keys, struct asked *out)
 		return visit_refuse(cx, STR("/keys"), STR("must be an array of keys, \"*\" or null"));
 	if (!a.all)
 		TRY(json_bind_strings(cx, keys, STR("/keys"), LIMIT_EVALUATE_KEYS, &a.keys, &a.count));
+	TRY(meter_spend(cx, a.count * a.count / 4));
 	for (size_t i = 0; i < a.count; i++)
 		if (is_repeated(&a, i))
 			return visit_refuse(
@@ -48,16 +52,17 @@ answers_check(struct ctx *cx, const struct json *context, str path)
 	return context->type == JSON_OBJECT ? OK : visit_refuse(cx, path, STR("must be an object"));
 }
 
-static void
+static status
 write(struct json_out *o, struct subject *s, const struct item *item, bool verbose)
 {
 	struct evaluation e;
 
-	ruleset_evaluate(s, item, &e);
+	TRY(ruleset_evaluate(s, item, &e));
 	evaluation_out(o, NULL, s, &e, verbose);
+	return subject_charge(s);
 }
 
-static void
+static status
 write_all(struct json_out *o, struct subject *s, const struct answers *a)
 {
 	size_t count = ruleset_count(a->rules);
@@ -68,11 +73,12 @@ write_all(struct json_out *o, struct subject *s, const struct answers *a)
 		if (!caller_in_scope(a->caller, a->environment_id, item->key))
 			continue;
 		json_out_key(o, item->key);
-		write(o, s, item, a->verbose);
+		TRY(write(o, s, item, a->verbose));
 	}
+	return OK;
 }
 
-static void
+static status
 write_asked(struct json_out *o, struct subject *s, const struct answers *a)
 {
 	for (size_t i = 0; i < a->asked->count; i++) {
@@ -80,10 +86,11 @@ write_asked(struct json_out *o, struct subject *s, const struct answers *a)
 
 		json_out_key(o, a->asked->keys[i]);
 		if (item)
-			write(o, s, item, a->verbose);
+			TRY(write(o, s, item, a->verbose));
 		else
 			json_out_null(o, NULL);
 	}
+	return OK;
 }
 
 status
@@ -91,13 +98,11 @@ answers_out(struct ctx *cx, struct json_out *o, const char *member, const struct
 	const struct json *context)
 {
 	struct subject *s;
+	size_t before = o->buf->len;
 
 	TRY(subject_prepare(cx, a->rules, context, &s));
 	json_out_object(o, member);
-	if (a->asked->all)
-		write_all(o, s, a);
-	else
-		write_asked(o, s, a);
+	TRY(a->asked->all ? write_all(o, s, a) : write_asked(o, s, a));
 	json_out_end(o);
-	return OK;
+	return meter_spend(cx, (o->buf->len - before) / BYTES_A_STEP);
 }

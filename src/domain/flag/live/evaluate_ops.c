@@ -100,7 +100,7 @@ answer_past(struct ctx *cx, const struct evaluate_work *w, struct answers *a, st
 	struct ruleset *rules;
 	status s;
 
-	TRY(ruleset_compile(cx, w->document, &rules));
+	TRY(ruleset_compile_stored(cx, w->document, &rules));
 	a->rules = rules;
 	s = write_answer(cx, out, w->version, a, w->in->context);
 	ruleset_free(rules);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "db/db.h"
 #include "domain/flag/live/answers.h"
 #include "domain/flag/live/past.h"
@@ -169,7 +170,7 @@ ask_item(struct ctx *cx, struct ctx *scratch, struct history *h, const struct er
 	struct track *t;
 
 	t = find_track(cx, h, item->key);
-	ruleset_evaluate(s, item, &e);
+	TRY(ruleset_evaluate(s, item, &e));
 	if (!t || !note(cx, t, era, e.value, reason_of(scratch->arena, &e)))
 		return fail(cx, E_TOO_LARGE, "the history is too large; ask for fewer keys or less time");
 	t->is_config = item->is_config;
@@ -225,7 +226,7 @@ ask_version(struct ctx *cx, struct ctx *scratch, struct history *h, const struct
 	status s;
 
 	TRY(visit_read(scratch, &h->visit, read_version, &r));
-	TRY(ruleset_compile(scratch, r.document, &rules));
+	TRY(ruleset_compile_stored(scratch, r.document, &rules));
 	h->bytes += ruleset_bytes(rules);
 	s = ask_all(cx, scratch, h, era, rules);
 	ruleset_free(rules);
@@ -245,6 +246,7 @@ ask_versions(struct ctx *cx, struct arena *memory, struct history *h)
 			return OK;
 		}
 		scratch.arena = memory;
+		meter_share(&scratch, cx);
 		s = ask_version(cx, &scratch, h, &h->eras[i]);
 		if (s != OK && scratch.error.code == s &&
 			cx->error.code != s) /* it was said in the scratch */

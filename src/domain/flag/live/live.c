@@ -358,7 +358,7 @@ load(struct ctx *cx, struct round *r, struct loaded **out)
 	if (s == OK && !r->document)
 		return OK;
 	if (s == OK)
-		s = ruleset_compile(cx, r->document, &rules);
+		s = ruleset_compile_stored(cx, r->document, &rules);
 	if (s != OK)
 		return explain(cx, r, s);
 	arena_rewind(cx->arena, before);

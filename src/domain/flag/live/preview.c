@@ -3,9 +3,9 @@
 #include "domain/flag/live/evaluate_ops.h"
 
 #include "base/limits.h"
+#include "domain/flag/change/impact.h"
 #include "domain/flag/live/answers.h"
 #include "domain/flag/live/visit.h"
-#include "domain/flag/store/reference.h"
 #include "json/pointer.h"
 
 /* One entry of the ruleset that was given, and where it stood. */
@@ -200,12 +200,6 @@ blame(struct ctx *cx, const struct preview *p, status s)
 
 /* --- which keys are reported --- */
 
-struct touched {
-	struct preview *p;
-	str *segments; /* whose users are looked for: grows */
-	size_t segment_count;
-};
-
 static bool
 is_among(const str *list, size_t count, str key)
 {
@@ -223,43 +217,38 @@ report(struct preview *p, str key)
 }
 
 static void
-on_reference(void *arg, const struct reference *r)
+on_user(void *arg, str key)
 {
-	struct touched *t = arg;
-	struct preview *p = t->p;
+	struct preview *p = arg;
 
-	if (r->resource == RESOURCE_SEGMENT) {
-		if (!is_among(t->segments, t->segment_count, r->key))
-			t->segments[t->segment_count++] = r->key;
-	} else if (caller_in_scope(&p->visit.caller, p->visit.environment.id, r->key)) {
-		report(p, r->key);
-	}
+	if (caller_in_scope(&p->visit.caller, p->visit.environment.id, key))
+		report(p, key);
 }
 
 /* The flags and configs of a document that name one of the segments that were given, or one that names it. */
-static void
+static status
 report_users(struct ctx *cx, struct preview *p, const struct json *document)
 {
-	struct touched t = { .p = p };
+	str *segments = arena_alloc(cx->arena, (p->given_count + 1) * sizeof(*segments));
+	size_t count = 0;
 
-	t.segments = arena_alloc(cx->arena, (LIMIT_RULESET_SEGMENTS + LIMIT_PREVIEW_ENTRIES) * sizeof(str));
 	for (size_t i = 0; i < p->given_count; i++)
 		if (p->given[i].resource == RESOURCE_SEGMENT)
-			t.segments[t.segment_count++] = p->given[i].key;
-	for (size_t i = 0; i < t.segment_count; i++)
-		reference_each(document, t.segments[i], on_reference, &t);
+			segments[count++] = p->given[i].key;
+	return count ? impact_users(cx, document, segments, count, on_user, p) : OK;
 }
 
-static void
+static status
 choose_keys(struct ctx *cx, struct preview *p)
 {
 	p->keys = arena_alloc(cx->arena, LIMIT_EVALUATE_KEYS * sizeof(*p->keys));
 	for (size_t i = 0; i < p->given_count; i++)
 		if (p->given[i].resource != RESOURCE_SEGMENT)
 			report(p, p->given[i].key);
-	report_users(cx, p, p->document);
-	report_users(cx, p, p->laid_over);
+	TRY(report_users(cx, p, p->document));
+	TRY(report_users(cx, p, p->laid_over));
 	p->asked.keys = p->keys;
+	return OK;
 }
 
 /* --- all of it --- */
@@ -298,7 +287,7 @@ write_one(struct ctx *cx, struct json_out *o, const struct preview *p, const str
 static status
 write(struct ctx *cx, struct json_out *o, struct preview *p)
 {
-	choose_keys(cx, p);
+	TRY(choose_keys(cx, p));
 	json_out_str(o, "environmentId", p->visit.environment.id);
 	json_out_int(o, "liveVersion", p->visit.environment.version);
 	json_out_array(o, "spotCheck");
@@ -308,12 +297,23 @@ write(struct ctx *cx, struct json_out *o, struct preview *p)
 	return OK;
 }
 
+/* What is given is held to its schema; what is live was. */
+static status
+compile_then(struct ctx *cx, struct preview *p)
+{
+	str *keys = arena_alloc(cx->arena, (p->given_count + 1) * sizeof(*keys));
+
+	for (size_t i = 0; i < p->given_count; i++)
+		keys[i] = p->given[i].key;
+	return ruleset_compile_changed(cx, p->laid_over, keys, p->given_count, &p->then);
+}
+
 static status
 compile_and_write(struct ctx *cx, struct json_out *o, struct preview *p)
 {
 	TRY(lay_over(cx, p));
-	TRY(ruleset_compile(cx, p->document, &p->live));
-	TRY(blame(cx, p, ruleset_compile(cx, p->laid_over, &p->then)));
+	TRY(ruleset_compile_stored(cx, p->document, &p->live));
+	TRY(blame(cx, p, compile_then(cx, p)));
 	return write(cx, o, p);
 }
 

@@ -2,6 +2,7 @@
 #include "domain/flag/reservoir/survey.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "db/db.h"
 #include "domain/flag/evaluate.h"
 #include "domain/flag/reservoir/impl.h"
@@ -46,16 +47,16 @@ read_page(struct ctx *cx, void *arg)
 }
 
 /* What a key is answered; empty where there is no such item. */
-static str
-answer(const struct ruleset *rs, struct subject *subject, str key)
+static status
+answer(const struct ruleset *rs, struct subject *subject, str key, str *out)
 {
 	const struct item *item = ruleset_find(rs, key);
-	struct evaluation e;
+	struct evaluation e = { 0 };
 
-	if (!item)
-		return (str){ 0 };
-	ruleset_evaluate(subject, item, &e);
-	return e.value;
+	if (item)
+		TRY(ruleset_evaluate(subject, item, &e));
+	*out = e.value;
+	return OK;
 }
 
 /* One that does not open, or cannot be evaluated, is none. */
@@ -73,8 +74,10 @@ look_at(struct ctx *cx, struct survey *s, const struct slot_row *row)
 	TRY(subject_prepare(cx, s->pair->preview, context, &preview));
 	for (size_t i = 0; i < s->pair->key_count; i++) {
 		str key = s->pair->keys[i];
-		str before = answer(s->pair->live, live, key), after = answer(s->pair->preview, preview, key);
+		str before, after;
 
+		TRY(answer(s->pair->live, live, key, &before));
+		TRY(answer(s->pair->preview, preview, key, &after));
 		if (str_eq(before, after))
 			continue;
 		changed = true;
@@ -94,6 +97,8 @@ look_at_all(struct ctx *cx, struct survey *s)
 
 	arena_init(&page, LIMIT_REQUEST_ARENA);
 	own.arena = &page;
+	own.payer = NULL; /* a budget of its own: it counts contexts that others sent */
+	own.work = (struct metered){ 0 };
 	s->after = -1;
 	do {
 		arena_reset(&page);
@@ -101,8 +106,10 @@ look_at_all(struct ctx *cx, struct survey *s)
 		for (size_t i = 0; done == OK && i < s->count; i++) {
 			struct arena_mark mark = arena_mark(&page);
 
-			(void)!look_at(&own, s, &s->rows[i]);
-			ctx_clear(&own);
+			if (look_at(&own, s, &s->rows[i]) != OK && !meter_left(&own))
+				done = meter_refuse(&own);
+			else
+				ctx_clear(&own);
 			s->after = s->rows[i].slot;
 			arena_rewind(&page, mark);
 		}

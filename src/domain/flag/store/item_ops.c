@@ -175,7 +175,7 @@ run_references(struct ctx *cx, const void *arg, struct json_out *out)
 		struct referrers w = { .cx = cx, .e = &e, .out = out, .resource = (enum resource)r };
 
 		json_out_array(out, resource_plural(w.resource));
-		reference_each(doc, segment.key, write_reference, &w);
+		(void)reference_each(doc, segment.key, write_reference, &w);
 		json_out_end(out);
 	}
 	return OK;

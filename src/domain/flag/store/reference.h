@@ -12,8 +12,8 @@ struct reference {
 	size_t rule_index;
 };
 
-/* Calls fn for each, in the document's order: flags, configs, segments. */
+/* Calls fn for each, in the document's order: flags, configs, segments. How many steps that took (base/meter/meter.h). */
 typedef void reference_fn(void *arg, const struct reference *r);
-void reference_each(const struct json *doc, str segment, reference_fn *fn, void *arg);
+uint64_t reference_each(const struct json *doc, str segment, reference_fn *fn, void *arg);
 
 #endif

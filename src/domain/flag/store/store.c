@@ -2,6 +2,7 @@
 #include "domain/flag/store/impl.h"
 
 #include "base/limits.h"
+#include "base/meter/meter.h"
 #include "core/event.h"
 #include "core/ident/caller.h"
 #include "db/db.h"
@@ -377,7 +378,7 @@ check_identity(struct ctx *cx, const struct store_edit *edit, const struct json 
 }
 
 /* A change that is being made. Its marks live longer than the documents it is checked with. */
-struct work {
+struct writing {
 	struct environment *e;
 	const struct store_edit *edits;
 	size_t count;
@@ -388,7 +389,7 @@ struct work {
 };
 
 static status
-compare(struct ctx *cx, struct work *w, const struct json *live)
+compare(struct ctx *cx, struct writing *w, const struct json *live)
 {
 	struct index index[RESOURCES];
 
@@ -428,7 +429,7 @@ note_user(void *arg, const struct reference *r)
 }
 
 static status
-check_in_use(struct ctx *cx, const struct work *w, const struct json *next)
+check_in_use(struct ctx *cx, const struct writing *w, const struct json *next)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		struct users users = { .cx = cx, .e = w->e };
@@ -436,7 +437,7 @@ check_in_use(struct ctx *cx, const struct work *w, const struct json *next)
 		if (w->edits[i].state || w->edits[i].resource != RESOURCE_SEGMENT || !w->changes[i])
 			continue;
 		ctx_clear(cx);
-		reference_each(next, w->edits[i].key, note_user, &users);
+		TRY(meter_spend(cx, reference_each(next, w->edits[i].key, note_user, &users)));
 		if (users.any)
 			return fail(cx, E_IN_USE, "the segment %.*s is in use in the environment %.*s",
 				STR_ARG(w->edits[i].key), STR_ARG(w->e->slug));
@@ -444,8 +445,23 @@ check_in_use(struct ctx *cx, const struct work *w, const struct json *next)
 	return OK;
 }
 
+/* Only what changes is checked against its schema: an environment may have thousands that were. */
 static status
-check(struct ctx *cx, struct work *w)
+compile_next(struct ctx *cx, const struct writing *w, const struct json *next, struct ruleset **out)
+{
+	str *keys = ARENA_TRY_ARRAY(cx->arena, str, w->count + 1);
+	size_t n = 0;
+
+	if (!keys)
+		return fail(cx, E_TOO_LARGE, "these are too many changes at once");
+	for (size_t i = 0; i < w->count; i++)
+		if (w->changes[i] && w->edits[i].resource != RESOURCE_SEGMENT)
+			keys[n++] = w->edits[i].key;
+	return ruleset_compile_changed(cx, next, keys, n, out);
+}
+
+static status
+check(struct ctx *cx, struct writing *w)
 {
 	struct ruleset *rules;
 	struct json *live, *next;
@@ -458,7 +474,7 @@ check(struct ctx *cx, struct work *w)
 	if (w->target.len)
 		next->child->text = w->target; /* its own: targetField comes first in a document of ours */
 	TRY(check_in_use(cx, w, next));
-	TRY(ruleset_compile(cx, next, &rules));
+	TRY(compile_next(cx, w, next, &rules));
 	ruleset_free(rules);
 	return OK;
 }
@@ -522,7 +538,7 @@ finish(struct ctx *cx, const struct environment *e)
 
 /* The documents that a change is checked with are large, and a transaction may change many environments. */
 static status
-check_and_forget(struct ctx *cx, struct work *w)
+check_and_forget(struct ctx *cx, struct writing *w)
 {
 	struct arena_mark before;
 
@@ -534,7 +550,7 @@ check_and_forget(struct ctx *cx, struct work *w)
 }
 
 static status
-write(struct ctx *cx, struct work *w, int64_t now_us)
+write(struct ctx *cx, struct writing *w, int64_t now_us)
 {
 	struct environment next = *w->e;
 
@@ -560,7 +576,7 @@ write(struct ctx *cx, struct work *w, int64_t now_us)
 status
 store_put(struct ctx *cx, struct environment *e, const struct store_edit *edits, size_t count, int64_t now_us)
 {
-	struct work w = { .e = e, .edits = edits, .count = count, .identity = true };
+	struct writing w = { .e = e, .edits = edits, .count = count, .identity = true };
 
 	return write(cx, &w, now_us);
 }
@@ -569,7 +585,7 @@ status
 store_write(
 	struct ctx *cx, struct environment *e, const struct store_edit *edits, size_t count, int64_t now_us)
 {
-	struct work w = { .e = e, .edits = edits, .count = count };
+	struct writing w = { .e = e, .edits = edits, .count = count };
 
 	return write(cx, &w, now_us);
 }
@@ -577,7 +593,7 @@ store_write(
 status
 store_retarget(struct ctx *cx, struct environment *e, str field, int64_t now_us)
 {
-	struct work w = { .e = e, .target = field };
+	struct writing w = { .e = e, .target = field };
 
 	return str_eq(field, e->target_field) ? OK : write(cx, &w, now_us);
 }
