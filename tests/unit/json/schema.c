@@ -475,6 +475,27 @@ too_much_of_anything_is_too_large(void **state)
 	}
 }
 
+/* What a pattern costs follows the text that it looks through, also where each keyword is one step. */
+static void
+patterns_over_a_long_text_run_out_of_steps(void **state)
+{
+	UNIT(u);
+	size_t len = 2 * MIB;
+	unsigned count = (unsigned)(LIMIT_SCHEMA_STEPS / (len / 8)) + 2;
+	char *text = arena_alloc(&u.arena, len + 3);
+	struct schema_issues issues;
+	struct schema *s;
+
+	(void)state;
+	memset(text, 'a', len + 2);
+	text[0] = text[len + 1] = '"';
+	s = compile(&u, repeated(&u, "{'allOf':[", "{'pattern':'a'}", count, "]}"), NULL);
+	assert_status(schema_check(&u.cx, s, parse(&u, "'a'"), &issues), OK);
+	assert_int_equal(issues.count, 0);
+	assert_status(schema_check(&u.cx, s, parse(&u, text), &issues), E_TOO_LARGE);
+	schema_free(s);
+}
+
 static void
 many_references_into_many_definitions_are_found(void **state)
 {
@@ -868,6 +889,7 @@ main(void)
 		cmocka_unit_test(a_reference_bomb_ends),
 		cmocka_unit_test(saying_why_may_run_out_of_steps_but_invalid_stays_invalid),
 		cmocka_unit_test(too_much_of_anything_is_too_large),
+		cmocka_unit_test(patterns_over_a_long_text_run_out_of_steps),
 		cmocka_unit_test(many_references_into_many_definitions_are_found),
 		cmocka_unit_test(large_objects_and_arrays_are_checked),
 		cmocka_unit_test(a_document_is_nested_as_deep_as_the_reader_allows),
