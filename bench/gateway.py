@@ -98,7 +98,7 @@ def show(title, got):
         print(f'  {name:<38}{rate:>12,.0f}{p50:>10,.0f}{p99:>10,.0f}')
 
 
-def park(ours, token):
+def park(ours, tokens):
     """What so many proposals that wait cost: MiB and threads."""
     def figures():
         text = pathlib.Path(f'/proc/{ours.server.pid}/status').read_text()
@@ -107,7 +107,7 @@ def park(ours, token):
 
     def propose(i):
         ours.ask('POST', '/api/v1/proposals', {'tool': 'note.create', 'input': {'title': f'Parked {i}', 'text': 'x' * 500},
-                                               'expiresInSeconds': 86400}, token)
+                                               'expiresInSeconds': 86400}, tokens[i % len(tokens)])
     for i in range(50):  # what is allocated once
         propose(i)
     before = figures()
@@ -142,7 +142,7 @@ def main():
         show(f'{CLIENTS} clients, a program behind it', both)
         ratios = [a[0] / b[0] for a, b in zip(both['ours'], both['mcp-proxy'])]
         print(f'  ratio per round {" ".join(f"{r:.1f}" for r in ratios)} (goal {RATIO_GOAL})\n')
-        memory, threads = park(ours, tokens[0])
+        memory, threads = park(ours, tokens)
         print(f'{PARKED:,} proposals that wait: {memory:.1f} MiB (goal: under {MEMORY_GOAL}), {threads} threads more (goal: none)')
         print(f'gateway ratio={statistics.median(ratios):.1f}')
 

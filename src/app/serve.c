@@ -38,6 +38,7 @@
 #include "core/ident/recall.h"
 #include "exec/webhook/command.h"
 #include "exec/webhook/courier.h"
+#include "exec/webhook/hook.h"
 #include "face/callback/callback.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
@@ -275,6 +276,7 @@ listen_on(struct ctx *cx)
 		.events = app->events,
 		.oidc = app->oidc,
 		.oauth = app->oauth,
+		.open_proposals = c->open_proposals,
 		.public_url = c->public_url };
 	TRY(rest_routes(cx, app_ops,
 		PAGE_ROUTES + CONSOLE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES + CALLBACK_ROUTES,
@@ -404,6 +406,7 @@ start_upstreams(struct ctx *cx)
 	app->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = upstreams_call,
 		.prepare = upstreams_prepare,
 		.arg = app->upstreams,
+		.source = upstream_source_of,
 		.survey = preview_survey,
 		.recheck = preview_recheck };
 }
@@ -433,7 +436,8 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
 	start_upstreams(cx);
-	app->outside.providers[TOOL_WEBHOOK] = (struct outside_provider){ .call = command_call };
+	app->outside.providers[TOOL_WEBHOOK] =
+		(struct outside_provider){ .call = command_call, .source = hook_source_of };
 	app->courier = courier_start(&(struct courier_options){ .db = app->db, .keys = cx->keys });
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;
@@ -448,6 +452,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 		.toolsets = app->toolsets,
 		.events = app->events,
 		.leases = app->leases,
+		.keep_us = app->config.kept_days * 86400 * SECOND_US,
 		.also = app_sweeps });
 	upstreams_start(app->upstreams);
 	mcp_start(app->mcp);

@@ -55,6 +55,7 @@ struct proposal {
 	bool four_eyes;
 	int64_t policy_version;
 	str provenance; /* JSON: prompt version and hash, model, provider */
+	str facts; /* JSON: what only the request knew when it was decided (agreed/); empty: an old one */
 	str idempotency_key;
 	str request_hash;  /* of everything that was asked, for a replay */
 	str salt;	   /* of the nonce */
@@ -66,6 +67,8 @@ struct proposal {
 	int64_t applied_version;
 	int64_t fence;	     /* how often it was claimed, to be done outside; an outcome must name it */
 	int64_t deadline_at; /* of that claim: for an answer */
+	str subject;	     /* whom it is about: erased with them; or empty */
+	str erased;	     /* JSON: it was taken out what it said (retention.h); or empty */
 	str mac;
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */
@@ -73,6 +76,7 @@ struct proposal {
 	const struct json *card_read; /* the card, parsed; NULL: not yet (row_card) */
 	struct sending *sending;      /* claimed in this transaction: to be sent after it (send.h) */
 	const struct tally *tally;    /* the votes as this transaction has counted them; NULL: it has not */
+	str asks_more; /* of apply: pending again, and why; the answer is E_APPROVAL, after the commit */
 };
 
 extern const struct op proposal_ops[];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/row.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/sight.h"
 
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
+#include "core/card/card.h"
+#include "core/gate/gate.h"
 #include "core/keys.h"
 #include "core/ident/secret.h"
 #include "db/db.h"
@@ -55,7 +58,10 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, provenance),
 	FIELD_INT(struct proposal, fence),
 	FIELD_INT(struct proposal, deadline_at),
+	FIELD_TEXT(struct proposal, facts),
 	FIELD_TEXT(struct proposal, mac),
+	FIELD_TEXT(struct proposal, subject),
+	FIELD_TEXT(struct proposal, erased),
 	FIELD_END,
 };
 
@@ -80,11 +86,13 @@ row_mac(struct ctx *cx, const str *parts, size_t count)
 	return hex(cx->arena, mac);
 }
 
+#define SIZE(list) (sizeof(list) / sizeof((list)[0]))
+
 /* Everything that decides what may happen, and what did. */
 static str
-seal(struct ctx *cx, const struct proposal *p)
+seal_core(struct ctx *cx, const struct proposal *p)
 {
-	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
+	const str always[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
 		arena_int(cx->arena, p->tool_version), p->effect, p->proposer_id, p->proposer_kind,
 		p->delegator_id, p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id,
 		p->resource_type, p->resource_key, arena_int(cx->arena, p->votes_needed),
@@ -93,12 +101,29 @@ seal(struct ctx *cx, const struct proposal *p)
 		p->idempotency_key, arena_int(cx->arena, p->minted_at), arena_int(cx->arena, p->created_at),
 		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
 		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
-		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at),
-		arena_int(cx->arena, p->fence), arena_int(cx->arena, p->deadline_at) };
-	size_t count = sizeof(parts) / sizeof(parts[0]);
+		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
+	str parts[SIZE(always) + 3];
+	size_t count = SIZE(always);
 
-	return row_mac(cx, parts,
-		p->fence ? count : count - 2); /* most are never claimed, and older ones have neither */
+	/* then what not every row has: one part, two, or three, so rows of two kinds never have as many */
+	memcpy(parts, always, sizeof(always));
+	if (p->facts.len)
+		parts[count++] = p->facts;
+	if (p->fence) {
+		parts[count++] = arena_int(cx->arena, p->fence);
+		parts[count++] = arena_int(cx->arena, p->deadline_at);
+	}
+	return row_mac(cx, parts, count);
+}
+
+/* Older rows have no subject, and most are never erased. */
+str
+row_seal(struct ctx *cx, const struct proposal *p)
+{
+	str core = seal_core(cx, p);
+	str parts[] = { STR("proposal kept"), core, p->subject, p->erased };
+
+	return p->subject.len || p->erased.len ? row_mac(cx, parts, 4) : core;
 }
 
 static status
@@ -111,8 +136,10 @@ tampered(struct ctx *cx, str id)
 static status
 verify(struct ctx *cx, struct proposal *p)
 {
-	if (!proposal_state_of(p->state_name, &p->state) || !str_eq_secret(seal(cx, p), p->mac))
+	if (!proposal_state_of(p->state_name, &p->state) || !str_eq_secret(row_seal(cx, p), p->mac))
 		return tampered(cx, p->id);
+	if (p->erased.len)
+		return retention_is_whole(cx, p) ? OK : tampered(cx, p->id);
 	if (!str_eq(secret_hash(cx->arena, p->payload), p->payload_hash) ||
 		!str_eq(secret_hash(cx->arena, p->card), p->view_hash))
 		return tampered(cx, p->id);
@@ -206,7 +233,7 @@ status
 row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
-	p->mac = seal(cx, p);
+	p->mac = row_seal(cx, p);
 	return db_later(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
 		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
 		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
@@ -215,7 +242,7 @@ row_add(struct ctx *cx, struct proposal *p)
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
 		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
 		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
-		INT(p->created_at), INT(p->expires_at), TEXT(p->mac));
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), or_null(p->subject));
 }
 
 status
@@ -228,13 +255,14 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 		return row_gone(cx, p);
 	TRY(tx_now_us(cx, &now_us));
 	next.state_name = str_of(proposal_state_name(next.state));
-	next.mac = seal(cx, &next);
+	next.mac = row_seal(cx, &next);
 	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
 		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
 		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
-		next.deadline_at ? INT(next.deadline_at) : NIL));
+		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed),
+		or_null(next.subject)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
@@ -308,6 +336,7 @@ static const struct field vote_columns[] = {
 	FIELD_INT(struct vote, voted_at),
 	FIELD_TEXT(struct vote, mac),
 	FIELD_BOOL(struct vote, disabled),
+	FIELD_INT(struct vote, rights_since),
 	FIELD_END,
 };
 
@@ -323,25 +352,72 @@ seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 str
 row_approve_rule(struct arena *a, const struct tool *t)
 {
-	str rule = str_of(t->rules[0]);
-
-	while (rule.len && rule.ptr[rule.len - 1] != '.')
-		rule.len--;
-	return arena_printf(a, "%.*sapprove", STR_ARG(rule));
+	return gate_approve_rule(a, t);
 }
 
-/* A vote of someone who lost the right no longer counts (AP-4). */
+status
+row_consent(struct ctx *cx, const struct proposal *p, enum policy_consent *out)
+{
+	const struct json *card, *agrees;
+
+	*out = CONSENT_NONE;
+	TRY(row_card(cx, p, &card));
+	agrees = json_get(json_get(card, STR("askedBy")), STR(CARD_AGREES));
+	for (int c = CONSENT_ASKING; agrees && c <= CONSENT_CONFIRMING; c++)
+		if (str_eq(agrees->text, str_of(consent_name((enum policy_consent)c))))
+			*out = (enum policy_consent)c;
+	return OK;
+}
+
+struct since_row {
+	int64_t since;
+};
+static const struct field since_row[] = { FIELD_INT(struct since_row, since), FIELD_END };
+
+status
+row_since(struct ctx *cx, const struct proposal *p, str person_id, bool *out_before)
+{
+	struct since_row row;
+
+	TRY(db_one(cx, SQL_PROPOSAL_SINCE, since_row, &row, TEXT(p->org_id), TEXT(person_id)));
+	*out_before = row.since < p->created_at;
+	return OK;
+}
+
+/* The one who proposed it votes only to confirm it, signed in. */
+static status
+is_own(struct ctx *cx, const struct proposal *p, const struct vote *v, bool *out)
+{
+	enum policy_consent consent = CONSENT_NONE;
+
+	*out = str_eq(v->person_id, p->proposer_id);
+	if (*out)
+		TRY(row_consent(cx, p, &consent));
+	*out = *out && (consent != CONSENT_CONFIRMING || v->via_token);
+	return OK;
+}
+
+/* A vote of someone who lost the right no longer counts (AP-4), and not where they got it back, either (AP-3). */
 static status
 weigh(struct ctx *cx, const struct proposal *p, str rule, struct vote *v)
 {
 	struct rules live;
+	bool own;
 
 	if (!str_eq_secret(seal_vote(cx, p, v), v->mac))
 		return tampered(cx, p->id);
-	if (!str_eq(v->decision, STR("approved")) || !str_eq(v->view_hash, p->view_hash) || v->disabled)
+	if (!str_eq(v->decision, STR("approved")))
 		return OK;
+	TRY(is_own(cx, p, v, &own));
 	TRY(caller_live_rules(cx, p->org_id, v->person_id, &live));
-	v->counts = rules_cover(&live, rule);
+	v->why = own				       ? "the one who proposed cannot vote"
+		 : !str_eq(v->view_hash, p->view_hash) ? "the vote is about another card"
+		 : v->disabled			       ? "this person has been shut out"
+		 : !rules_cover(&live, rule)	       ? "this person may no longer approve it"
+		 : v->rights_since >= p->created_at
+			 ? "what this person may do, or how they sign in, was changed after it was proposed"
+			 : NULL;
+	v->counts = !v->why;
 	return OK;
 }
 
@@ -366,6 +442,8 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 		/* of a tool that is gone nobody can approve anything */
 		if (t)
 			TRY(weigh(cx, p, row_approve_rule(cx->arena, t), &votes[i]));
+		else
+			votes[i].why = "the tool is not there any more";
 		valid += votes[i].counts;
 	}
 	*out_votes = votes;

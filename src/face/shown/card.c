@@ -154,12 +154,13 @@ show_risk(struct ctx *cx, struct buf *b, const struct json *risk)
 static void
 show_asker(struct ctx *cx, struct buf *b, const struct json *by)
 {
-	str whom = text_of(by, "onBehalfOf");
+	str whom = text_of(by, "onBehalfOf"), agrees = text_of(by, "agrees");
 
 	shown_field(b, "Asked by",
-		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s", STR_ARG(text_of(by, "name")),
+		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s%s%.*s", STR_ARG(text_of(by, "name")),
 			STR_ARG(text_of(by, "kind")), STR_ARG(text_of(by, "id")),
-			whom.len ? " on behalf of " : "", STR_ARG(whom)));
+			whom.len ? " on behalf of " : "", STR_ARG(whom), agrees.len ? ", agrees by " : "",
+			STR_ARG(agrees)));
 }
 
 static void
@@ -179,6 +180,13 @@ show_warnings(struct buf *b, const struct json *warnings)
 	if (warnings)
 		JSON_EACH (warning, warnings)
 			shown_field(b, "WARNING", warning->text);
+}
+
+/* Below the member that they are about. */
+static void
+show_warnings_of(struct buf *b, const struct json *card, const char *member)
+{
+	show_warnings(b, part_of(part_of(card, "warningsOf"), member));
 }
 
 /* Last, quoted and labelled: it is what somebody wants us to believe. */
@@ -363,6 +371,8 @@ show_vote(struct ctx *cx, struct buf *b, const struct json *vote)
 			lost && !denied ? ", no longer counts" : "",
 			STR_ARG(shown_line(cx->arena, text_of(vote, "name"))),
 			STR_ARG(text_of(vote, "personId"))));
+	if (text_of(vote, "why").len)
+		shown_field(b, "", text_of(vote, "why"));
 	if (text_of(vote, "reason").len)
 		shown_marked(b, QUOTED, text_of(vote, "reason"));
 }
@@ -388,6 +398,16 @@ show_state(struct ctx *cx, struct buf *b, const struct json *p)
 	buf_add_char(b, '\n');
 }
 
+/* Whose tool it is, where it is not ours. */
+static void
+show_source(struct buf *b, const struct json *source)
+{
+	if (!source)
+		return;
+	shown_field(b, "System", text_of(source, "name"));
+	shown_field(b, "Address", text_of(source, "address"));
+}
+
 void
 card_show(struct ctx *cx, struct buf *b, const struct json *p)
 {
@@ -397,19 +417,28 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	show_state(cx, b, p);
 	shown_field(b, "Summary", text_of(card, "summary"));
 	show_tool(cx, b, part_of(card, "tool"));
+	show_warnings_of(b, card, "tool");
 	shown_field(b, "Target", text_of(card, "targetSystem"));
+	show_warnings_of(b, card, "targetSystem");
+	show_source(b, part_of(card, "source"));
+	show_warnings_of(b, card, "source");
 	shown_field(b, "Affects", text_of(card, "affectedData"));
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));
 	show_change(cx, b, part_of(card, "change"));
 	show_preview(cx, b, part_of(card, "preview"));
+	show_warnings_of(b, card, "preview");
 	show_radius(cx, b, card);
+	show_warnings_of(b, card, "recentContexts");
 	show_risk(cx, b, part_of(card, "risk"));
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));
+	show_warnings_of(b, card, "failureImplications");
 	show_outside(cx, b, part_of(card, "execution"));
 	show_asker(cx, b, part_of(card, "askedBy"));
+	show_warnings_of(b, card, "askedBy");
 	show_approvers(cx, b, part_of(card, "approvers"));
+	show_warnings_of(b, card, "approvers");
 	show_expiry(cx, b, part_of(card, "expiresAt"));
 	show_warnings(b, part_of(card, "warnings"));
 	show_warnings(b, part_of(says, "warnings"));

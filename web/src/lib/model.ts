@@ -29,6 +29,7 @@ export interface Vote {
 	reason?: string;
 	viaToken: boolean;
 	counts: boolean;
+	why?: string; // an approval does not count
 	at: string;
 }
 
@@ -36,7 +37,8 @@ export type Change =
 	| { kind: 'update'; diff: { path: string; before?: Json; after?: Json }[] }
 	| { kind: 'create'; after: Json }
 	| { kind: 'delete'; before: Json }
-	| { kind: 'call'; input: Json };
+	| { kind: 'call'; input: Json }
+	| { kind: 'erased' };
 
 export interface RecentContexts {
 	sentence: string;
@@ -59,16 +61,19 @@ export interface Card {
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
 	execution?: { contract: string; promise: string; deadlineMs: number };
+	source?: { id: string; name: string; address: string; [key: string]: Json }; // whose tool it is, where it is not ours
 	preview?: { available?: boolean; says?: string; [key: string]: Json | undefined };
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;
 	failureImplications: string;
-	askedBy: { id: string; kind: string; name: string; onBehalfOf?: string };
+	askedBy: { id: string; kind: string; name: string; onBehalfOf?: string; agrees?: 'asking' | 'confirming' };
 	approvers?: Json;
 	expiresAt: number;
 	policyVersion: number;
 	payloadHash: string;
 	warnings: string[];
+	/** Which other member deceives, and how. */
+	warningsOf?: Partial<Record<'tool' | 'targetSystem' | 'source' | 'askedBy' | 'approvers' | 'preview' | 'recentContexts' | 'failureImplications', string[]>>;
 	agentSays: { summary: string; reasoning: string; warnings: string[] };
 }
 
@@ -83,12 +88,14 @@ export interface Evidence {
 }
 
 export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
+	/** What it said was taken out of it; hashes stay. */
+	erased?: { at: string; why: string };
 	state: State;
 	toolVersion: number;
 	payload: Json;
 	payloadHash: string;
 	card: Card;
-	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
+	approvals: { needed: number; valid: number; fourEyes: boolean; proposerMayConfirm: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
 	result?: Json;
 	attempt?: { claimedAt: string; endedAt?: string; evidence?: Evidence[]; [key: string]: Json | Evidence[] | undefined };
 	reveal?: Json;

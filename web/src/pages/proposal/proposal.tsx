@@ -101,7 +101,7 @@ export function ProposalPage({ id }: { id: string }) {
 	const blocked = seen && !isIntact(seen) ? w.act.mismatch : link === 'offline' ? w.errors.offline : expired ? w.meanwhile.expired : null;
 	const begin = (wanted: Act) => {
 		const votes = wanted === 'approve' || wanted === 'deny';
-		if (!seen || !(open || (wanted === 'settle' && seen.p.state === 'unknown')) || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees(wanted) && folded > 0)) return;
+		if (!seen || !(open || (wanted === 'settle' && seen.p.state === 'unknown')) || blocked || (votes && cannotVote(w, seen.p, who, wanted)) || (agrees(wanted) && folded > 0)) return;
 		setAct(wanted);
 	};
 	const tooSoon = act !== null && ((!open && !(act === 'settle' && seen?.p.state === 'unknown')) || (agrees(act) && folded > 0)); // a wish from the inbox comes before the card is drawn
@@ -129,7 +129,7 @@ export function ProposalPage({ id }: { id: string }) {
 			{!seen && error === null && <p class="quiet" role="status">{w.proposal.loading}</p>}
 			{seen && (
 				<>
-					{!isIntact(seen) && <Notice tone="bad"><p>{w.act.mismatch}</p></Notice>}
+					{seen.p.erased ? <Notice tone="info"><p>{w.proposal.erased}</p></Notice> : !isIntact(seen) && <Notice tone="bad"><p>{w.act.mismatch}</p></Notice>}
 					<div class="proposal-columns">
 						<Folds.Provider value={tellFold}><CardView key={seen.viewHash} card={seen.p.card} /></Folds.Provider>
 						<aside>
@@ -139,7 +139,7 @@ export function ProposalPage({ id }: { id: string }) {
 							{isOpen(seen.p.state) && <Why p={seen.p} />}
 						</aside>
 					</div>
-					<Proof {...seen} />
+					{!seen.p.erased && <Proof {...seen} />}
 					<ActionBar p={seen.p} who={who} folded={folded} blocked={blocked} onAct={begin} onAgain={again} />
 					{act && !tooSoon && <ActDialog act={act} p={seen.p} onSeen={proposal.show} trusts={trusts} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
 				</>
