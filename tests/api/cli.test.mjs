@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -164,6 +164,17 @@ test('doctor makes nothing', async (t) => {
 	await mkdir(dir, { mode: 0o700 });
 	await doctor('--data', dir);
 	await assert.rejects(stat(path.join(dir, 'countersign.db')), { code: 'ENOENT' });
+});
+
+test('doctor fails where anybody but the owner has a right to the data directory, of the same group or not', async (t) => {
+	const dir = await temporaryDirectory(t);
+	for (const mode of [0o710, 0o720, 0o740, 0o701, 0o702, 0o704]) {
+		await chmod(dir, mode);
+		const { checks } = await doctor('--data', dir);
+		assert.equal(checks['data directory'].level, 'fail', mode.toString(8));
+	}
+	await chmod(dir, 0o700);
+	assert.equal((await doctor('--data', dir)).checks['data directory'].level, 'ok');
 });
 
 test('doctor fails where others may enter the data directory', async (t) => {

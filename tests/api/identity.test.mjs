@@ -145,6 +145,14 @@ test('ID-5 a token lives an hour to 90 days, and a token gives no more time than
 	assert.ok(longer.json.expiresAt > hour.expiresAt);
 });
 
+test('ID-5 a token renews others up to its own end, and never shortens one that lives longer', async () => {
+	const mint = (ttlSeconds) => created(admin.post('/api/v1/tokens', { name: `lives ${ttlSeconds} s`, ttlSeconds }));
+	const [shorter, own, longer] = [await mint(3600), await mint(7200), await mint(86400)];
+	const renewed = async ({ id }) => (await server.as(own.token).post(`/api/v1/tokens/${id}/renew`, { ttlSeconds: 86400 * 2 })).json.expiresAt;
+	assert.equal(await renewed(shorter), own.expiresAt);
+	assert.equal(await renewed(longer), longer.expiresAt);
+});
+
 test('ID-6 a revoked token and all that was minted with it are 401 at once', async () => {
 	const { id } = await agent();
 	const parent = await created(admin.post('/api/v1/tokens', { name: 'parent' }));

@@ -320,13 +320,15 @@ test('what a person agreed to is in their list of tokens, and they end it there'
 
 test('RFC 7009 a client gives its tokens back; nobody else can, and a wrong one is no news', async () => {
 	for (const name of ['access_token', 'refresh_token']) {
-		const t = await o.tokens(ada), other = await o.client();
+		const t = await o.tokens(ada), other = await o.client(), [row] = await tokenOf(t.clientId);
+		const ends = async () => (await w.audit({ action: 'token.revoked', resourceId: row.id })).map(({ reason, delegatorId }) => [reason, delegatorId]);
 		assert.equal((await o.post('/oauth/revoke', { token: t[name], client_id: other })).status, 200);
 		assert.ok(await works(t.access_token), 'another client has not ended it');
 		assert.equal((await o.post('/oauth/revoke', { token: t[name], client_id: t.clientId, token_type_hint: 'whatever' })).status, 200);
 		assert.ok(!(await works(t.access_token)));
 		wrong(await o.refresh(t.clientId, t.refresh_token), 'invalid_grant');
 		assert.equal((await o.post('/oauth/revoke', { token: t[name], client_id: t.clientId })).status, 200);
+		assert.deepEqual(await ends(), [['by its client', ada.id]], 'on record, once');
 	}
 	assert.equal((await o.post('/oauth/revoke', { token: w.first.adminToken, client_id: 'x' })).status, 200);
 	assert.equal((await w.admin.get('/api/v1/me')).status, 200, 'tokens that are not OAuth’s are left alone');

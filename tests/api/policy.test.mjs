@@ -100,6 +100,18 @@ test('AP-4 a policy names tools that there are: a slip in a name is refused, not
 	assert.deepEqual(await ok(w.admin.get('/api/v1/settings')), before_);
 });
 
+test('AP-4 who was shut out is none of the people that a team can be asked for', async () => {
+	const [ann, bob] = [await w.person(), await w.person()];
+	const two = await team('Pair', ann, bob), asks = (votes) => policy([{ teamId: two.id, votes }]);
+	await refused(asks(3), 400, 'invalid_request', /asks for more people than the team has/);
+	await ok(asks(2));
+	await ok(policy([]));
+	await ok(w.admin.delete(`/api/v1/members/${bob.id}`));
+	await refused(asks(2), 400, 'invalid_request', /asks for more people than the team has/);
+	await ok(asks(1));
+	await ok(policy([]));
+});
+
 test('AP-4 who has left the team by the time it is applied no longer counts for it', async () => {
 	const [ann, bob] = [await w.person(), await w.person()];
 	const ops = await team('Operations', ann, bob);

@@ -2,6 +2,7 @@
 // Reads of other MCP servers over MCP, by agents with a large budget: such a read needs no write transaction
 // (EX-3, EX-5; docs/decisions/0021). What is promised of reads holds for them, too.
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
@@ -102,6 +103,23 @@ test('EX-3 a program that has ended is started again for the next read, and a ca
 	assert.equal((await said(call(agent, 'echo', { value: 'after' }))).content[0].text, '{"value":"after"}');
 	const long = 'x'.repeat(100_000); // more than a pipe takes at once
 	assert.equal((await said(call(agent, 'echo', { value: long }))).content[0].text, JSON.stringify({ value: long }));
+});
+
+test('EX-3 a program that ends again and again leaves no pipe open behind it', { skip: process.platform !== 'linux' && 'skipped: there is no /proc' }, async () => {
+	const agent = await busy();
+	const folder = `/proc/${w.server.child.pid}/fd`;
+	const pipes = async () => {
+		const targets = await Promise.all((await fs.readdir(folder)).map((fd) => fs.readlink(`${folder}/${fd}`).catch(() => '')));
+		return targets.filter((target) => target.startsWith('pipe:')).length;
+	};
+	const round = async () => {
+		await call(agent, 'crash', {});
+		await said(call(agent, 'echo', { value: 'up' }));
+	};
+	await round();
+	const before = await pipes();
+	for (let i = 0; i < 4; i++) await round();
+	await until(async () => (await pipes()) <= before, 'no more pipes than before');
 });
 
 test('EX-3 a large answer arrives whole, and a kept connection that was closed meanwhile is replaced', async () => {

@@ -3,6 +3,7 @@
 // Operations: connection_create, connection_get, connection_list, connection_change, connection_rotate, connection_delete,
 // connection_test, connection_tool_put, connection_tool_list, connection_tool_delete, delivery_list, delivery_retry.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
 import { World, ok, refused } from './lib/flow.mjs';
@@ -458,6 +459,25 @@ test('what was not taken is told again; what was given up an admin sees and retr
 	await until(() => listener.requests.slice(before).some((r) => r.json.id === eventId), 'it to be told');
 	await until(async () => !(await dead()).length, 'none to be given up');
 	await refused(world.admin.post('/api/v1/connections/nothing/retry'), 404, 'not_found');
+	await listener.stop();
+});
+
+test('EX-1 secrets that notifications are signed with do not stay in memory', { skip: process.platform !== 'linux' && 'skipped: there is no /proc' }, async () => {
+	const listener = await Receiver.start();
+	const c = await connect({ mode: 'events', url: listener.url, events: ['approval.decided'] });
+	// a secret that is taken out of the safe lies between guard pages
+	const guards = async () => (await readFile(`/proc/${world.server.child.pid}/maps`, 'utf8')).match(/ ---p /g).length;
+	let told = 0;
+	const tell = async () => {
+		await world.approve(await world.propose());
+		told++;
+		await until(() => listener.requests.length >= told, 'it to be told');
+	};
+	await tell();
+	const before = await guards();
+	for (let i = 0; i < 6; i++) await tell();
+	await until(async () => (await guards()) <= before + 4, 'the pages to be given back');
+	await ok(world.admin.delete(`/api/v1/connections/${c.id}`));
 	await listener.stop();
 });
 

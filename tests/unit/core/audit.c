@@ -4,12 +4,15 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/scoped.h"
 #include "core/audit/row.h"
 #include "json/canon.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <sodium.h>
+#include <stdatomic.h>
+#include <sys/file.h>
 
 /* --- adding (AU-1, AU-2, AU-3) --- */
 
@@ -464,6 +467,71 @@ sizes_are_consistent_and_wrong_sizes_are_refused(void **state)
 	assert_status(
 		db_read(&w->cx, prove_consistency, &(struct proofs){ .org = w->org, .from = 6, .to = 22 }),
 		E_INVALID);
+}
+
+struct other_sealer {
+	struct world *w;
+	atomic_bool over;
+	status result;
+};
+
+static void *
+seal_elsewhere(void *arg)
+{
+	struct other_sealer *o = arg;
+	struct sealed done;
+	struct arena a;
+	struct ctx cx;
+
+	arena_init(&a, LIMIT_REQUEST_ARENA);
+	ctx_init(&cx, &a);
+	cx.db = o->w->cx.db;
+	cx.keys = &o->w->keys;
+	o->result = audit_seal(&cx, o->w->org, o->w->held, &done);
+	arena_done(&a);
+	atomic_store(&o->over, true);
+	return NULL;
+}
+
+/* Does somebody wait for the lock of this file? The kernel marks who waits with an arrow. */
+static bool
+is_waited_for(int fd)
+{
+	char line[256], inode[32];
+	FILE *f = fopen("/proc/locks", "re");
+	bool found = false;
+	struct stat st;
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fd, &st), 0);
+	(void)snprintf(inode, sizeof(inode), ":%" PRIu64 " ", (uint64_t)st.st_ino);
+	while (!found && fgets(line, sizeof(line), f))
+		found = strstr(line, "-> FLOCK") && strstr(line, inode);
+	(void)fclose(f);
+	return found;
+}
+
+/* Two processes with one folder of held checkpoints: the second looks at the head only when the first has signed. */
+static void
+who_signs_waits_for_who_has_the_folder(void **state)
+{
+	struct world *w = *state;
+	struct other_sealer o = { .w = w };
+	scoped_fd fd =
+		open(arena_printf(&w->arena, "%s/lock", w->held).ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	pthread_t thread;
+
+	add_plain(w, 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(pthread_create(&thread, NULL, seal_elsewhere, &o), 0);
+	while (!atomic_load(&o.over) && !is_waited_for(fd))
+		(void)sched_yield();
+	assert_false(atomic_load(&o.over));
+	assert_str(held_note(w), "");
+	assert_int_equal(flock(fd, LOCK_UN), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_status(o.result, OK);
+	assert_true(str_starts(held_note(w), STR("countersign/")));
 }
 
 #ifdef COUNTERSIGN_FAULTS
@@ -1110,6 +1178,7 @@ main(void)
 		ON_WORLD(entries_become_leaves_in_order_and_a_checkpoint_is_signed),
 		ON_WORLD(every_entry_has_a_proof_against_the_newest_checkpoint),
 		ON_WORLD(sizes_are_consistent_and_wrong_sizes_are_refused),
+		ON_WORLD(who_signs_waits_for_who_has_the_folder),
 #ifdef COUNTERSIGN_FAULTS
 		ON_WORLD(a_stop_between_sealing_and_publishing_is_made_up_for),
 #endif

@@ -3,6 +3,7 @@
 #include "core/outside/lane.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "unit.h"
 
@@ -38,6 +39,41 @@ what_does_not_answer_is_not_asked_for_a_while(void **state)
 }
 
 static void
+use(struct ctx *cx, str name, int times, bool answers)
+{
+	for (int i = 0; i < times; i++) {
+		assert_status(lane_enter(cx, STR("org"), name), OK);
+		lane_leave(cx, name, answers);
+	}
+}
+
+/* After the rest one call finds out how the other system is, and nobody else goes with it. */
+static void
+after_the_rest_one_call_is_let_through(void **state)
+{
+	UNIT(u);
+
+	(void)state;
+	open_world(&u.cx);
+	clock_freeze(SECOND_US);
+	for (int i = 0; i < LIMIT_LANE_FAILURES; i++) {
+		assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
+		lane_leave(&u.cx, STR("a"), false);
+	}
+	clock_freeze(SECOND_US + LIMIT_LANE_REST_US - 1);
+	assert_status(lane_enter(&u.cx, STR("org"), STR("a")), E_UNAVAILABLE);
+	clock_freeze(SECOND_US + LIMIT_LANE_REST_US);
+	assert_status(lane_enter(&u.cx, STR("org"), STR("a")), OK);
+	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "trying");
+	assert_status(lane_enter(&u.cx, STR("org"), STR("a")), E_UNAVAILABLE);
+	lane_leave(&u.cx, STR("a"), true);
+	assert_string_equal(lane_look(&u.cx, STR("a")).breaker, "closed");
+	use(&u.cx, STR("a"), 2, true);
+	clock_release();
+	lanes_free(u.cx.lanes);
+}
+
+static void
 an_answer_forgives_what_was_before(void **state)
 {
 	UNIT(u);
@@ -52,15 +88,6 @@ an_answer_forgives_what_was_before(void **state)
 	assert_int_equal(lane_look(&u.cx, STR("a")).open_us, 0);
 	assert_true(lane_look(&u.cx, STR("a")).last_us > 0);
 	lanes_free(u.cx.lanes);
-}
-
-static void
-use(struct ctx *cx, str name, int times, bool answers)
-{
-	for (int i = 0; i < times; i++) {
-		assert_status(lane_enter(cx, STR("org"), name), OK);
-		lane_leave(cx, name, answers);
-	}
 }
 
 /* What answered is remembered while there is room; what failed is kept for longer. */
@@ -268,6 +295,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_answer_is_not_asked_for_a_while),
+		cmocka_unit_test(after_the_rest_one_call_is_let_through),
 		cmocka_unit_test(an_answer_forgives_what_was_before),
 		cmocka_unit_test(an_idle_lane_makes_room_for_others),
 		cmocka_unit_test(destinations_that_once_failed_do_not_use_up_the_lanes),

@@ -4,12 +4,20 @@
 #include "tests/unit/unit.h"
 
 #include "exec/mcp/sandbox.h"
+#include "exec/sandbox/filter.h"
 #include "exec/sandbox/walls.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /*
@@ -252,6 +260,51 @@ a_plan_has_a_filter_and_masks_what_the_system_would_show(void **state)
 	end(&s);
 }
 
+/* In a child, under the filter: 0 where the socket is made, else the error. */
+static int
+socket_error(const struct sock_filter *code, size_t count, int family, int type, int protocol)
+{
+	struct sock_fprog program = { .len = (unsigned short)count,
+		.filter = (struct sock_filter *)(uintptr_t)code };
+	pid_t pid = fork();
+	int how = 0;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+			_exit(255);
+		_exit(socket(family, type, protocol) >= 0 ? 0 : errno);
+	}
+	assert_int_equal(waitpid(pid, &how, 0), pid);
+	assert_true(WIFEXITED(how));
+	return WEXITSTATUS(how);
+}
+
+static void
+a_program_has_sockets_of_the_usual_families_and_no_others(void **state)
+{
+	struct sock_filter code[4096];
+	UNIT(u);
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	assert_status(filter_open(&u.cx, &fd), OK);
+	n = read(fd, code, sizeof(code));
+	assert_true(n > 0 && (size_t)n < sizeof(code));
+	(void)close(fd);
+	n /= (ssize_t)sizeof(code[0]);
+	assert_int_equal(socket_error(code, (size_t)n, AF_UNIX, SOCK_STREAM, 0), 0);
+	assert_int_equal(socket_error(code, (size_t)n, AF_INET, SOCK_STREAM, 0), 0);
+	assert_int_equal(socket_error(code, (size_t)n, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), 0);
+	for (int protocol = 1; protocol < MAX_LINKS; protocol++)
+		assert_int_equal(socket_error(code, (size_t)n, AF_NETLINK, SOCK_RAW, protocol), EAFNOSUPPORT);
+	assert_int_equal(socket_error(code, (size_t)n, AF_PACKET, SOCK_RAW, 0), EAFNOSUPPORT);
+	assert_int_equal(socket_error(code, (size_t)n, AF_VSOCK, SOCK_STREAM, 0), EAFNOSUPPORT);
+	assert_int_equal(socket_error(code, (size_t)n, AF_ALG, SOCK_SEQPACKET, 0), EAFNOSUPPORT);
+}
+
 int
 main(void)
 {
@@ -264,6 +317,7 @@ main(void)
 		cmocka_unit_test(a_file_lists_more_and_lines_that_are_none_list_nothing),
 		cmocka_unit_test(a_list_is_absolute_paths_some_of_them_to_be_written),
 		cmocka_unit_test(a_plan_has_a_filter_and_masks_what_the_system_would_show),
+		cmocka_unit_test(a_program_has_sockets_of_the_usual_families_and_no_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
