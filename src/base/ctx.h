@@ -13,6 +13,7 @@
 #include "base/status.h"
 
 struct app;
+struct audit_told;
 struct caller;
 struct credential;
 struct db;
@@ -25,6 +26,7 @@ struct leases;
 struct live;
 struct oauth;
 struct oidc;
+struct op;
 struct outside;
 struct purse;
 struct known;
@@ -98,6 +100,8 @@ struct ctx {
 	str public_url;	  /* where people reach us, "https://host", or empty */
 	bool rights_held; /* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
+	const struct op *const *ops; /* all operations (app/modules.c), ended by NULL; NULL: none */
+	struct audit_told *told;     /* hears what is recorded as changed (core/audit); NULL: nobody */
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
 	str if_match;	     /* If-Match, as it came, or empty */

@@ -101,7 +101,7 @@ test('AP-4 a policy names tools that there are: a slip in a name is refused, not
 });
 
 test('AP-4 who has left the team by the time it is applied no longer counts for it', async () => {
-	const [ann, bob] = [await w.person(), await w.person()];
+	const [ann, bob] = [await w.person(['admin']), await w.person(['admin'])];
 	const ops = await team('Operations', ann, bob);
 	const members = (...people) => w.admin.put(`/api/v1/teams/${ops.id}`, { name: 'Operations', members: people.map(({ id }) => id), grants: [] });
 	await ok(policy([{ teamId: ops.id, votes: 1 }]));
@@ -123,7 +123,7 @@ test('AP-4 who has left the team by the time it is applied no longer counts for 
 });
 
 test('AP-4 a veto is anybody\'s; a person who asks does not fill a place; a change of the groups is drift', async () => {
-	const [ann, bob] = [await w.person(['maintainer']), await w.person()];
+	const [ann, bob] = [await w.person(['admin']), await w.person(['admin'])];
 	const ops = await team('Two', ann, bob);
 	await ok(policy([{ teamId: ops.id, votes: 1, effect: 'mutate', risk: 'low' }]));
 	const own = await w.propose({}, ann);
@@ -140,7 +140,7 @@ test('AP-4 a veto is anybody\'s; a person who asks does not fill a place; a chan
 });
 
 test('AP-4 groups that could never agree are refused when they are saved, and a team that is asked is not deleted', async () => {
-	const ann = await w.person();
+	const ann = await w.person(['admin']);
 	const one = await team('One', ann), empty = await team('Empty');
 	const at = async (groups) => (await refused(policy(groups), 400, 'invalid_request')).fields.map(({ path }) => path);
 	assert.deepEqual(await at([{ teamId: one.id }, { teamId: 'none' }]), ['/policy/groups/1']);

@@ -508,6 +508,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members",
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Adds a person or a service. Nobody gives a role that holds more than they do.",
 		.in = create_in,
@@ -522,6 +523,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members/{id}",
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes a member's name, password, roles or state; what is absent stays. It holds at "
 		       "once, for "
@@ -537,6 +539,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members/{id}",
 		.rule = "access.member.manage",
 		.effect = OP_DESTRUCTIVE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Shuts a member out. Their sessions, their tokens and all they delegated end in the "
 		       "same moment.",

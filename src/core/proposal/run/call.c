@@ -207,7 +207,7 @@ const struct op call_ops[] = {
 		.in_size = sizeof(struct call_in),
 		.out = call_out,
 		.errors = OP_ERRORS(E_SCOPE, E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_KEY_COLLISION, E_IN_USE,
-			E_REFERENCED, E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_OUTSIDE,
+			E_REFERENCED, E_STEP_UP, E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_OUTSIDE,
 			E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY),
 		.refused = refused_call,
 		.wants_read_path = wants_read_path,
