@@ -29,8 +29,9 @@ enum setting_where {
 	IN_AUDIT = 16,
 	IN_CLIENT = 32, /* what talks to a server that runs */
 	IN_WRAP = 64,	/* what may start one for itself */
-	IN_DATABASE =
-		IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT, /* whatever opens the database */
+	IN_RECOVER = 128,
+	IN_DATABASE = IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT |
+		      IN_RECOVER, /* whatever opens the database */
 };
 
 enum setting_type { SETTING_TEXT, SETTING_INT };

@@ -348,7 +348,7 @@ const struct setting settings[] = {
 		.check = is_origin,
 		.accepts =
 			"https://HOST or https://HOST:PORT (http:// for a loopback address), without a path",
-		.where = IN_SERVE },
+		.where = IN_SERVE | IN_RECOVER },
 
 	{ .flag = { "oidc-issuer", "URL", "",
 		  "An identity provider at which people sign in (OpenID Connect), by its own exact name. "

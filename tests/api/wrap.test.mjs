@@ -353,7 +353,7 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	t.after(() => server.stop());
 	t.after(() => removeTree(folder)); // whoever names it is ended then
 	const as = (token) => ({ COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token });
-	const agent = as(server.first.agentToken), admin = as(server.first.adminToken);
+	const agent = as(server.first.agentToken), admin = { COUNTERSIGN_SERVER: server.url, COUNTERSIGN_EMAIL: server.first.adminEmail, COUNTERSIGN_PASSWORD: server.first.adminPassword };
 	const line = [...fixture, folder], words = ['wrap', '--name', 'files', '--', ...line];
 	const refused = await run(words, { env: agent });
 	assert.equal(refused.code, 1, refused.stderr);
@@ -364,6 +364,8 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	shell.stdout.setEncoding('utf8').on('data', (s) => (told += s));
 	assert.deepEqual(await once(shell, 'close'), [0, null]);
 	assert.match(told, /^Name +files\nProgram /m);
+	const byToken = await run(['upstream', 'add', 'more', '--', ...line], { env: as(server.first.adminToken) });
+	assert.deepEqual([byToken.code, /a token does not change who may approve; propose the tool access\.change/.test(byToken.stderr)], [1, true], byToken.stderr);
 	const place = new Place();
 	Object.assign(place, { dir: folder, flags: [], env: agent });
 	const one = await place.wrap(line, { flags: ['--name', 'files'] });

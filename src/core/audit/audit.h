@@ -23,6 +23,8 @@
 	X(PRINCIPAL_CREATED, "principal.created")                                                            \
 	X(PRINCIPAL_CHANGED, "principal.changed")                                                            \
 	X(PRINCIPAL_DISABLED, "principal.disabled")                                                          \
+	X(LINK_MADE, "link.made")                                                                            \
+	X(LINK_USED, "link.used")                                                                            \
 	X(ROLE_CREATED, "role.created")                                                                      \
 	X(ROLE_CHANGED, "role.changed")                                                                      \
 	X(ROLE_DELETED, "role.deleted")                                                                      \
@@ -48,6 +50,7 @@
 	X(PROPOSAL_CANCELLED, "proposal.cancelled")                                                          \
 	X(PROPOSAL_EXPIRED, "proposal.expired")                                                              \
 	X(REFUSED, "request.refused")                                                                        \
+	X(RECOVERED, "access.recovered")                                                                     \
 	X(RECORD_CREATED, "record.created")                                                                  \
 	X(RECORD_CHANGED, "record.changed")                                                                  \
 	X(RECORD_DELETED, "record.deleted")                                                                  \

@@ -20,7 +20,7 @@
 #define SUMMARY "Change who may approve: "
 
 const char *const access_operations[] = { "agent_tools_put", "connection_tool_put", "environment_change",
-	"member_change", "member_create", "member_disable", "member_unbind", "role_change", "role_create",
+	"member_change", "member_create", "member_disable", "member_link", "member_unbind", "role_change", "role_create",
 	"role_delete", "settings_put", "team_create", "team_delete", "team_only", "team_put", "upstream_create",
 	"upstream_tools_accept", NULL };
 
@@ -137,6 +137,7 @@ person_behind(const struct caller *c)
 	p.rules = c->delegator;
 	p.delegated = false;
 	p.kind = PRINCIPAL_USER;
+	p.via_token = false;
 	p.scope.verbs = p.scope.production_verbs = 0;
 	return p;
 }

@@ -2,16 +2,7 @@
 // What only people in a fresh session may change (x-authority in /openapi.json), as a test asks for it: by the first admin's
 // token. It is done in a session of that admin, and with the other admins that the organization's policy asks for.
 import { operationOf } from './contract.mjs';
-
-const password = 'correct horse battery staple';
-
-/** A person who has just been added and now can sign in. */
-async function welcome(server, member) {
-	if (member.password) return member.password; // made for them
-	const answer = await server.request('POST', '/api/v1/link', { body: { token: new URL(member.link, server.url).hash.slice(1), password } });
-	if (answer.status >= 300) throw new Error(`a link does not work: ${answer.text}`);
-	return password;
-}
+import { addPerson } from './people.mjs';
 
 /** How many people it takes to change this policy again. */
 function peopleFor({ fourEyes, groups, ...votes }) {
@@ -60,13 +51,12 @@ export class Admins {
 
 	async another() {
 		const email = `another.admin${++this.count}@example.org`;
-		const added = await this.request('POST', '/api/v1/members', { body: { name: `Another admin ${this.count}`, email, roles: ['admin'] } });
-		if (added.status >= 300) throw new Error(`no other admin: ${added.text}`);
-		const headers = await this.signIn(email, await welcome(this.server, added.json));
+		const { password } = await addPerson(this.server, this.server.as(this.server.first.adminToken), { name: `Another admin ${this.count}`, email, roles: ['admin'] });
+		const headers = await this.signIn(email, password);
 		this.others.push(() => headers);
 	}
 
-	/** Proposed by the first admin, approved by as many others as it takes. */
+	/** Proposed by the first admin, approved by the others until it is done. */
 	async together(method, target, { body = {} } = {}) {
 		const { operationId, input, success } = this.operation(method, target, body);
 		const proposed = await this.inSession('POST', '/api/v1/proposals', { body: { tool: 'access.change', input: { operation: operationId, input } } });

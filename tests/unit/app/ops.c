@@ -157,7 +157,7 @@ what_changes_rights_needs_a_fresh_session_or_says_why_not(void **state)
 			excepted += is_exception(op);
 		}
 	}
-	assert_int_equal(flagged, 17);
+	assert_int_equal(flagged, 18);
 	assert_int_equal(excepted, sizeof(exceptions) / sizeof(exceptions[0]));
 }
 
