@@ -508,7 +508,8 @@ const struct setting settings[] = {
 		.mask = mask_token,
 		.where = IN_CLIENT | IN_WRAP },
 	{ .flag = { "email", "ADDRESS", "",
-		  "Sign in to the server as this person, instead of with a token: for what only a person in a "
+		  "Sign in to the server as this person, instead of with a token: for what only a person in "
+		  "a "
 		  "session may change, such as which tools of other systems are accepted." },
 		.group = "Client",
 		ROW(email),
@@ -516,7 +517,8 @@ const struct setting settings[] = {
 		.accepts = "an e-mail address, or nothing",
 		.where = IN_CLIENT },
 	{ .flag = { "password", "PASSWORD", "",
-		  "Their password. Without it a terminal asks. Give it by environment or file: command lines can "
+		  "Their password. Without it a terminal asks. Give it by environment or file: command lines "
+		  "can "
 		  "be seen by others." },
 		.group = "Client",
 		ROW(password),

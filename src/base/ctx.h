@@ -102,13 +102,13 @@ struct ctx {
 	bool rights_wanted;
 	const struct op *const *ops; /* all operations (app/modules.c), ended by NULL; NULL: none */
 	struct audit_told *told;     /* hears what is recorded as changed (core/audit); NULL: nobody */
-	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
-	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
-	str if_match;	     /* If-Match, as it came, or empty */
-	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
-	bool hasty;	     /* a wait answers at once, with what there is */
-	str request_id;	     /* for the log */
-	int64_t deadline_us; /* clock_mono_us; 0: none. Waits end here; commits do not. */
+	bool in_tool;		     /* a tool's handler runs: it can ask for no other (PA-14) */
+	str idempotency_key;	     /* the Idempotency-Key that came with the request, or empty */
+	str if_match;		     /* If-Match, as it came, or empty */
+	str step_up;		     /* the scope that a refused token of OAuth would have needed, or empty */
+	bool hasty;		     /* a wait answers at once, with what there is */
+	str request_id;		     /* for the log */
+	int64_t deadline_us;	     /* clock_mono_us; 0: none. Waits end here; commits do not. */
 	struct error error;
 	struct answer_header headers[CTX_HEADERS]; /* kept with an error too */
 	size_t header_count;

@@ -376,7 +376,7 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	const other = await run([...words, 'more'], { env: agent });
 	assert.match(other.stderr, /the upstream server "files" at \S+ is another program, or is granted something else/);
 	assert.equal(other.code, 1);
-	const person = await run([...words], { env: admin });
+	const person = await run([...words], { env: as(server.first.adminToken) });
 	assert.deepEqual([person.code, person.stdout], [1, '']);
 	assert.match(person.stderr, /^countersign: the token of COUNTERSIGN_TOKEN is of [^\n]+, a person, and the client would act as them: give wrap an agent's .*\n$/);
 	assert.match((await run(['wrap', '--unconfined', '--', ...line], { env: agent })).stderr, /--unconfined is for a server that wrap starts/);

@@ -48,10 +48,12 @@ status_of(str code)
 }
 
 static const char *
-advice(status s)
+advice(const struct config *c, status s)
 {
 	switch (s) {
 	case E_UNAUTHENTICATED:
+		if (c->email.len)
+			return "; they are COUNTERSIGN_EMAIL and COUNTERSIGN_PASSWORD";
 		return "; give a token that is valid with COUNTERSIGN_TOKEN";
 	case E_VIEW:
 		return "; run the command again to see it";
@@ -83,7 +85,7 @@ refuse(struct ctx *cx, const struct json *doc)
 				STR_ARG(shown_line(cx->arena, what)));
 		}
 	return fail(cx, s, "%.*s (%.*s)%s", STR_ARG(buf_str(&b)), STR_ARG(shown_line(cx->arena, code)),
-		advice(s));
+		advice(&cx->app->config, s));
 }
 
 static status

@@ -91,7 +91,8 @@ client_sign_in(struct ctx *cx, struct http_client_field *out, size_t *out_count)
 	}
 	out[0] = (struct http_client_field){ STR("Cookie"), app->session_cookie };
 	out[1] = (struct http_client_field){ STR("X-CSRF-Token"), app->session_csrf };
-	out[2] = (struct http_client_field){ STR("Sec-Fetch-Site"), STR("same-origin") }; /* no other page is here */
+	out[2] = (struct http_client_field){ STR("Sec-Fetch-Site"),
+		STR("same-origin") }; /* no other page is here */
 	*out_count = CLIENT_FIELDS;
 	return OK;
 }

@@ -79,11 +79,11 @@ status
 authority_fresh(struct ctx *cx, const char *what)
 {
 	if (!cx->caller->session_id.len)
-		return with_reason(cx,
-			fail(cx, E_FORBIDDEN,
-				"Forbidden: %s (it concerns who may approve: a person decides it in a session, not "
-				"with a token)",
-				what));
+		return with_reason(cx, fail(cx, E_FORBIDDEN,
+					       "Forbidden: %s (it concerns who may approve: a person decides "
+					       "it in a session, not "
+					       "with a token)",
+					       what));
 	return is_recent(cx, what);
 }
 
@@ -93,18 +93,18 @@ authority_check(struct ctx *cx, const struct op *op)
 	struct policy_rules rules;
 
 	if (!cx->caller->session_id.len)
-		return with_reason(cx,
-			fail(cx, E_FORBIDDEN,
-				"Forbidden: %s (a token does not change who may approve; " PROPOSE_IT
-				" for a person to decide, or sign in)",
-				op->name, op->name));
+		return with_reason(
+			cx, fail(cx, E_FORBIDDEN,
+				    "Forbidden: %s (a token does not change who may approve; " PROPOSE_IT
+				    " for a person to decide, or sign in)",
+				    op->name, op->name));
 	TRY(is_recent(cx, op->name));
 	TRY(policy_rules_of(cx, cx->caller, &rules));
 	if (authority_shared(&rules))
-		return with_reason(cx,
-			fail(cx, E_APPROVAL,
-				"%s needs another person here, since the organization asks for four eyes or for "
-				"more than one vote; " PROPOSE_IT,
-				op->name, op->name));
+		return with_reason(cx, fail(cx, E_APPROVAL,
+					       "%s needs another person here, since the organization asks "
+					       "for four eyes or for "
+					       "more than one vote; " PROPOSE_IT,
+					       op->name, op->name));
 	return OK;
 }

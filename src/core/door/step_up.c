@@ -51,8 +51,8 @@ struct step_up {
 static status
 read_own(struct ctx *cx, const struct step_up *s, struct own *out)
 {
-	status found = db_one(
-		cx, SQL_STEP_UP_OWN, own_row, out, TEXT(s->who.org_id), TEXT(s->who.principal_id));
+	status found =
+		db_one(cx, SQL_STEP_UP_OWN, own_row, out, TEXT(s->who.org_id), TEXT(s->who.principal_id));
 
 	return found == E_NOT_FOUND ? fail(cx, E_UNAUTHENTICATED, "this session has ended; sign in") : found;
 }
@@ -139,13 +139,16 @@ const struct op step_up_ops[] = {
 		.rule = RULE_ANYBODY,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_OWN,
-		.doc = "Authenticates the person of the session again. For ten minutes it may change members, "
-		       "roles, teams, policy and what else decides who may approve. Wrong passwords are limited "
+		.doc = "Authenticates the person of the session again. For ten minutes it may change "
+		       "members, "
+		       "roles, teams, policy and what else decides who may approve. Wrong passwords are "
+		       "limited "
 		       "as those of signing in are.",
 		.in = step_up_in,
 		.in_size = sizeof(struct step_up_in),
 		.out = step_up_out,
-		.errors = OP_ERRORS(E_RATE_LIMITED, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY, E_COMMIT_UNKNOWN),
+		.errors =
+			OP_ERRORS(E_RATE_LIMITED, E_UNAVAILABLE, E_DISK_FULL, E_READ_ONLY, E_COMMIT_UNKNOWN),
 		.run = run_step_up },
 	{ 0 },
 };

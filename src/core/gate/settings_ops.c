@@ -16,7 +16,8 @@ static const struct field settings_out[] = {
 	FIELD_INT(struct settings_out, policy_version, .need = true, .min = 1,
 		.doc = "Grows with every change."),
 	FIELD_INT(struct settings_out, people_needed, .need = true,
-		.doc = "How many people it takes to change who may approve, and these settings; more than one where "
+		.doc = "How many people it takes to change who may approve, and these settings; more than "
+		       "one where "
 		       "four eyes or a quorum is on."),
 	FIELD_INT(struct settings_out, people_there, .need = true, .doc = "Admins who can sign in."),
 	FIELD_JSON(struct settings_out, policy, .need = true,

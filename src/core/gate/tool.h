@@ -81,9 +81,9 @@ struct tool {
 	bool rollback, financial, personal_data, phi;
 	bool changes_rights; /* writes what others decide by: runs while nobody decides */
 	bool authority; /* it concerns who may approve: voted for and applied in a fresh session (core/door/authority.h) */
-	bool spans;	     /* its card shows what lies in other environments or under other keys, too */
-	bool reveals;	     /* its result has a secret: only a person applies it */
-	bool direct; /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
+	bool spans;   /* its card shows what lies in other environments or under other keys, too */
+	bool reveals; /* its result has a secret: only a person applies it */
+	bool direct;  /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
 	int64_t ttl_seconds; /* how long a proposal of it stands unless said; 0: as any */
 	const char *failure; /* what it means if it fails, for the card */
 	enum tool_contract contract;

@@ -35,7 +35,7 @@ struct session_start {
 	str how;      /* on the record; empty: by password */
 	bool elsewhere; /* another system let them in: authenticated_at says when they proved it there */
 	int64_t authenticated_at; /* elsewhere: 0 where that is not known */
-	int64_t now_us; /* set by session_begin */
+	int64_t now_us;		  /* set by session_begin */
 };
 
 /* Inside tx_run: ends the session that came with the request, begins another, and puts it on record. */

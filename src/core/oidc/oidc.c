@@ -215,7 +215,8 @@ check_fresh(struct ctx *cx, const struct flow *f, const struct claims *c)
 	if (!f->step_up || c->authenticated_at >= began_us - LIMIT_OIDC_SKEW_US)
 		return OK;
 	return fail(cx, E_UNAUTHENTICATED,
-		"the identity provider has not asked who you are again (auth_time); sign in with a password, or "
+		"the identity provider has not asked who you are again (auth_time); sign in with a password, "
+		"or "
 		"ask who runs the provider");
 }
 

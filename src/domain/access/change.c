@@ -20,9 +20,9 @@
 #define SUMMARY "Change who may approve: "
 
 const char *const access_operations[] = { "agent_tools_put", "connection_tool_put", "environment_change",
-	"member_change", "member_create", "member_disable", "member_link", "member_unbind", "role_change", "role_create",
-	"role_delete", "settings_put", "team_create", "team_delete", "team_only", "team_put", "upstream_create",
-	"upstream_tools_accept", NULL };
+	"member_change", "member_create", "member_disable", "member_link", "member_unbind", "role_change",
+	"role_create", "role_delete", "settings_put", "team_create", "team_delete", "team_only", "team_put",
+	"upstream_create", "upstream_tools_accept", NULL };
 
 /* What an answer may hold that is shown once, to who applies. */
 static const char *const secrets[] = { "link", "password", "secret", "token", NULL };
@@ -81,11 +81,13 @@ read_input(struct ctx *cx, const struct json *input, struct change_in *out, cons
 	TRY(json_bind(cx, input, change_in, sizeof(i), &i));
 	*out_op = find(cx, i.operation);
 	if (!*out_op || i.input->type != JSON_OBJECT)
-		return fail(cx, E_INVALID, "/input must be an object with what %.*s takes", STR_ARG(i.operation));
+		return fail(
+			cx, E_INVALID, "/input must be an object with what %.*s takes", STR_ARG(i.operation));
 	JSON_EACH (m, i.input)
 		if (is_among(kept_out, m->key))
 			return fail(cx, E_INVALID,
-				"/input/%.*s is a secret, and a proposal is shown to others: do this in a session",
+				"/input/%.*s is a secret, and a proposal is shown to others: do this in a "
+				"session",
 				STR_ARG(m->key));
 	*out = i;
 	return OK;
@@ -271,8 +273,10 @@ const struct tool access_change_tools[] = {
 	{ .name = AUTHORITY_TOOL,
 		.version = 1,
 		.title = "Change who may approve",
-		.doc = "Proposes a change of members, roles, teams, policy, an environment's production and approval "
-		       "gate, an agent's tiers, programs, or accepted and declared tools of other systems: the "
+		.doc = "Proposes a change of members, roles, teams, policy, an environment's production and "
+		       "approval "
+		       "gate, an agent's tiers, programs, or accepted and declared tools of other systems: "
+		       "the "
 		       "operation that does it, and its input. A person decides it in a session.",
 		.effect = OP_MUTATE,
 		.in = change_in,

@@ -111,8 +111,7 @@ stands_in(const char *file, str digest)
 }
 
 bool
-program_is_listed(
-	struct ctx *cx, const char *file, const struct json *program, const struct json *env)
+program_is_listed(struct ctx *cx, const char *file, const struct json *program, const struct json *env)
 {
 	str digest;
 

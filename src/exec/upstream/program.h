@@ -22,7 +22,6 @@ status program_check(struct ctx *cx, const struct walls *walls, const struct jso
  * each. So they need nobody else's word to be added (core/door/authority.h). Both look at files.
  */
 status program_digest(struct ctx *cx, const struct json *program, const struct json *env, str *out) MUST_USE;
-bool program_is_listed(
-	struct ctx *cx, const char *file, const struct json *program, const struct json *env);
+bool program_is_listed(struct ctx *cx, const char *file, const struct json *program, const struct json *env);
 
 #endif

@@ -11,7 +11,7 @@ function peopleFor({ fourEyes, groups, ...votes }) {
 }
 
 export class Admins {
-	/** others: further admins, each a function that gives the headers of their session. */
+	/** others: further admins, each a function that gives the headers of a session of theirs. */
 	constructor(server) {
 		Object.assign(this, { server, count: 0, others: [] });
 	}
@@ -65,7 +65,7 @@ export class Admins {
 		let answer = proposed;
 		for (const headers of this.others) {
 			if (answer.json.result) break;
-			answer = await this.server.request('POST', `/api/v1/proposals/${proposalId}/approve`, { body: { viewHash, apply: true }, headers: { ...headers(), origin: this.server.url } });
+			answer = await this.server.request('POST', `/api/v1/proposals/${proposalId}/approve`, { body: { viewHash, apply: true }, headers: { ...(await headers()), origin: this.server.url } });
 		}
 		if (!answer.json.result) return { ...answer, status: answer.status < 300 ? 409 : answer.status };
 		return { ...answer, status: success, json: { ...answer.json.result.answer, ...answer.json.reveal, ...answer.json.secret } };

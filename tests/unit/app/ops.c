@@ -99,7 +99,8 @@ static const struct {
 	{ "token_mint", "never more than one's own rights, and a token that votes only in a session" },
 	{ "token_renew", "never more than one's own rights" },
 	{ "token_revoke", "it only takes away" },
-	{ "override_create", "one's own word, which lifts nothing of category C, high risk or that destroys" },
+	{ "override_create",
+		"one's own word, which lifts nothing of category C, high risk or that destroys" },
 	{ "override_delete", "it only takes away" },
 	{ "me_password", "one's own, in a session, with the password until now" },
 	{ "project_create", "it has no environment yet" },
@@ -179,7 +180,8 @@ each_of_them_can_be_proposed_by_access_change(void **state)
 	for (const struct op *const *t = app_ops; *t; t++) {
 		OP_EACH (op, *t) {
 			if (op->authority && !is_proposable(op->name))
-				print_error("access_operations (domain/access/change.c) lacks %s\n", op->name);
+				print_error(
+					"access_operations (domain/access/change.c) lacks %s\n", op->name);
 			assert_true(!op->authority || is_proposable(op->name));
 			count += op->authority;
 		}
