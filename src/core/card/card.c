@@ -198,6 +198,8 @@ add_outside(struct ctx *cx, struct json *card, const struct card_asked *a, unsig
 	add_text(cx, execution, "promise", str_of(promise(a->tool->contract)), found);
 	json_add_member(execution, STR("deadlineMs"), json_new_int(cx->arena, a->tool->outside->deadline_ms));
 	json_add_member(card, STR("execution"), execution);
+	if (a->source)
+		json_add_member(card, STR("source"), a->source);
 	if (a->survey) {
 		preview = visible_json(cx->arena, a->survey, found);
 	} else {

@@ -4,7 +4,7 @@
  *
  *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
  *	              payload's hash, policy version, how many recent contexts it would change, of
- *	              a tool that is not ours its contract and preview, the agent's own words (last, labelled):
+ *	              a tool that is not ours its source, contract and preview, the agent's own words (last, labelled):
  *	              fixed when it was proposed
  *	seen part     summary, affected data, the change (created, deleted, or field by field), the
  *	              environment's version and the blast radius where there are, warnings: what the
@@ -28,6 +28,7 @@ struct card_asked {
 	str by_id, by_kind, by_name, for_id; /* for_id empty: for themselves */
 	int64_t expires_at, policy_version;
 	const struct json *survey; /* what the tool found out before (tool.h), or NULL */
+	struct json *source;	   /* of a tool that is not ours: whose it is (core/outside/source.h) */
 	str says_summary, says_reasoning;
 };
 

@@ -52,6 +52,7 @@ struct policy_rules {
 	size_t group_count; /* at most POLICY_GROUPS */
 };
 
+/* All of them are known again when it is applied: looked up, or kept with the proposal (core/proposal/agreed). */
 struct policy_facts {
 	const struct tool *tool;
 	enum principal_kind principal;

@@ -10,6 +10,8 @@
 #include "core/gate/settings.h"
 #include "core/id.h"
 #include "core/card/card.h"
+#include "core/outside/source.h"
+#include "core/proposal/agreed/agreed.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/send.h"
@@ -25,6 +27,7 @@ struct making {
 	const struct propose_in *in;
 	struct gate_pass pass;
 	struct policy_rules rules;
+	struct policy_facts facts;
 	struct policy_decision decision;
 	struct handler_run run;
 	bool ran; /* the dry-run has been made; a read that needs approval is not run */
@@ -99,6 +102,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 
 	if (m->in->risk_level.len)
 		(void)risk_of(m->in->risk_level, &f.declared);
+	m->facts = f;
 	policy_decide(&m->rules, &f, &m->decision);
 }
 
@@ -154,6 +158,21 @@ add_provenance(struct ctx *cx, struct making *m)
 	return canon_text(cx, o, &m->p.provenance);
 }
 
+/* Whose tool it is, where it is not ours. */
+static status
+find_source(struct ctx *cx, const struct making *m, struct json **out)
+{
+	const struct tool *t = m->pass.tool;
+	struct outside_source source = { 0 };
+
+	*out = NULL;
+	if (!t->outside)
+		return OK;
+	TRY(source_of(cx, m->p.org_id, t, &source));
+	*out = source_card(cx, m->p.org_id, t, &source);
+	return OK;
+}
+
 static status
 make_card(struct ctx *cx, struct making *m)
 {
@@ -179,6 +198,7 @@ make_card(struct ctx *cx, struct making *m)
 	decide(cx, m, card_deceives(cx, &asked, seen), &at);
 	if (m->decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, m);
+	TRY(find_source(cx, m, &asked.source));
 	TRY(tally_approvers(cx, m->p.org_id, &m->decision, &asked.approvers));
 	TRY(card_make(cx, &asked, seen, &m->card));
 	m->p.card = m->card.text;
@@ -193,6 +213,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.resource_key = m->run.result.resource_key;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
+	TRY(agreed_facts(cx, &m->facts, m->run.result.environment_count > 0, &m->p.facts));
 	m->p.proposer_may = at.may;
 	m->p.at_once = m->pass.tool->direct && m->decision.verdict == VERDICT_RUN;
 	return OK;

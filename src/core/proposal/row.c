@@ -55,6 +55,7 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, provenance),
 	FIELD_INT(struct proposal, fence),
 	FIELD_INT(struct proposal, deadline_at),
+	FIELD_TEXT(struct proposal, facts),
 	FIELD_TEXT(struct proposal, mac),
 	FIELD_END,
 };
@@ -80,11 +81,13 @@ row_mac(struct ctx *cx, const str *parts, size_t count)
 	return hex(cx->arena, mac);
 }
 
+#define SIZE(list) (sizeof(list) / sizeof((list)[0]))
+
 /* Everything that decides what may happen, and what did. */
 static str
 seal(struct ctx *cx, const struct proposal *p)
 {
-	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
+	const str always[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
 		arena_int(cx->arena, p->tool_version), p->effect, p->proposer_id, p->proposer_kind,
 		p->delegator_id, p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id,
 		p->resource_type, p->resource_key, arena_int(cx->arena, p->votes_needed),
@@ -93,12 +96,19 @@ seal(struct ctx *cx, const struct proposal *p)
 		p->idempotency_key, arena_int(cx->arena, p->minted_at), arena_int(cx->arena, p->created_at),
 		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
 		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
-		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at),
-		arena_int(cx->arena, p->fence), arena_int(cx->arena, p->deadline_at) };
-	size_t count = sizeof(parts) / sizeof(parts[0]);
+		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
+	str parts[SIZE(always) + 3];
+	size_t count = SIZE(always);
 
-	return row_mac(cx, parts,
-		p->fence ? count : count - 2); /* most are never claimed, and older ones have neither */
+	/* then what not every row has: one part, two, or three, so rows of two kinds never have as many */
+	memcpy(parts, always, sizeof(always));
+	if (p->facts.len)
+		parts[count++] = p->facts;
+	if (p->fence) {
+		parts[count++] = arena_int(cx->arena, p->fence);
+		parts[count++] = arena_int(cx->arena, p->deadline_at);
+	}
+	return row_mac(cx, parts, count);
 }
 
 static status
@@ -215,7 +225,7 @@ row_add(struct ctx *cx, struct proposal *p)
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
 		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
 		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
-		INT(p->created_at), INT(p->expires_at), TEXT(p->mac));
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts));
 }
 
 status
@@ -234,7 +244,7 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
 		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
-		next.deadline_at ? INT(next.deadline_at) : NIL));
+		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));

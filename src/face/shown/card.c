@@ -388,6 +388,16 @@ show_state(struct ctx *cx, struct buf *b, const struct json *p)
 	buf_add_char(b, '\n');
 }
 
+/* Whose tool it is, where it is not ours. */
+static void
+show_source(struct buf *b, const struct json *source)
+{
+	if (!source)
+		return;
+	shown_field(b, "System", text_of(source, "name"));
+	shown_field(b, "Address", text_of(source, "address"));
+}
+
 void
 card_show(struct ctx *cx, struct buf *b, const struct json *p)
 {
@@ -398,6 +408,7 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	shown_field(b, "Summary", text_of(card, "summary"));
 	show_tool(cx, b, part_of(card, "tool"));
 	shown_field(b, "Target", text_of(card, "targetSystem"));
+	show_source(b, part_of(card, "source"));
 	shown_field(b, "Affects", text_of(card, "affectedData"));
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));

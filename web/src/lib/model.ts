@@ -59,6 +59,7 @@ export interface Card {
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
 	execution?: { contract: string; promise: string; deadlineMs: number };
+	source?: { id: string; name: string; address: string; [key: string]: Json }; // whose tool it is, where it is not ours
 	preview?: { available?: boolean; says?: string; [key: string]: Json | undefined };
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;

@@ -78,7 +78,7 @@ export function CardView({ card }: { card: Card }) {
 			<Warnings of={card.warnings} />
 			<dl class="facts">
 				<Fact name={w.card.tool}><Text of={card.tool.title} /> <code><Text of={card.tool.name} /></code> <span class="quiet">{w.card.version(card.tool.version)}</span></Fact>
-				<Fact name={w.card.target}><strong><Text of={card.targetSystem} /></strong></Fact>
+				<Fact name={w.card.target}><strong><Text of={card.targetSystem} /></strong>{card.source && <> <span class="quiet"><Text of={card.source.name} /></span> <code><Text of={card.source.address} /></code></>}</Fact>
 				<Fact name={w.card.affected}><Text of={card.affectedData} /></Fact>
 				<Where card={card} />
 				<Fact name={w.card.effect}><EffectMark effect={card.effect} /></Fact>
