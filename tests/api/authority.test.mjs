@@ -9,7 +9,7 @@ import { startUpstream, tool } from './lib/upstream.mjs';
 
 let w, up;
 before(async () => {
-	w = await World.start();
+	w = Object.assign(await World.start(), { ages: true });
 	up = await startUpstream({ tools: [tool('read_file')] });
 });
 after(async () => {
