@@ -156,11 +156,10 @@ test('AP-4 TL-2 who may not propose or decide the operation itself, does not by 
 	const { token } = await ok((await session()).post('/api/v1/tokens', { name: 'may propose members', principalId: w.first.agentId, rules: ['access.change.propose', 'access.member.propose'] }));
 	const agent = w.server.as(token);
 	await refused(wish('settings_put', { policy: {} }, agent), 403, 'forbidden', /missing permission: policy\.settings\.propose/);
-	const p = await ok(wish('member_create', { name: 'Carl', email: 'carl@example.org', roles: ['observer'] }, agent));
 	const half = await ok((await session()).post('/api/v1/roles', { name: 'half', rules: ['access.change.approve', 'access.change.manage', 'proposal.proposal.read'] }));
-	const dave = await w.person([half.name]);
+	const dave = await w.person([half.name]), bob = await w.person(['admin']); // before it is proposed, or their votes would not count
+	const p = await ok(wish('member_create', { name: 'Carl', email: 'carl@example.org', roles: ['observer'] }, agent));
 	await refused(decide(dave, p), 403, 'forbidden', /missing permission: access\.member\.manage/);
-	const bob = await w.person(['admin']);
 	assert.equal((await ok(decide(bob, p))).state, 'applied');
 });
 
@@ -209,7 +208,9 @@ test('AP-4 a quorum of two: who asks in a session is one of them; an agent’s w
 		await ok(ada.put('/api/v1/settings', { policy: { votesLow: 2 } }));
 		await refused(ada.put('/api/v1/settings', { policy: {} }), 409, 'approval_required');
 		const p = await ok(ada.post('/api/v1/proposals', { tool: 'access.change', input: { operation: 'settings_put', input: { policy: {} } } }));
-		assert.equal(p.approvals.needed, 1, 'the most that is asked for anything, and Ada has asked');
+		assert.equal(p.approvals.needed, 2, 'the most that is asked for anything');
+		const { viewHash, proposalId } = p;
+		assert.equal((await ok(ada.post(`/api/v1/proposals/${proposalId}/approve`, { viewHash }))).state, 'pending', 'Ada confirms what she asked for: one of two');
 		assert.equal((await ok(decide(bob, p))).state, 'applied');
 	} finally {
 		await other.stop();

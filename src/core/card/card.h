@@ -2,7 +2,7 @@
 /*
  * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
  *
- *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
+ *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, how they agree, expiry,
  *	              payload's hash, policy version, how many recent contexts it would change, of
  *	              a tool that is not ours its source, contract and preview, the agent's own words (last, labelled):
  *	              fixed when it was proposed
@@ -36,6 +36,9 @@ struct card {
 	str text, view_hash; /* canonical JSON and its SHA-256 */
 	str summary;	     /* visible */
 };
+
+#define CARD_AGREES                                                                                          \
+	"agrees" /* of askedBy: how the person who asks agrees to it (policy.h); absent: not at all */
 
 /* What in the text would deceive a reader, before there is a card: it raises the risk. */
 unsigned card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen);

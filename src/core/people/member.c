@@ -6,6 +6,7 @@
 #include "core/people/change.h"
 #include "core/people/link/link.h"
 #include "core/people/name.h"
+#include "core/people/rank.h"
 #include "core/ident/token.h"
 #include "db/db.h"
 #include "json/bind.h"
@@ -128,7 +129,9 @@ member_set_disabled(struct ctx *cx, const struct member *m, bool disabled)
 
 	if (disabled == (m->disabled_at != 0))
 		return OK;
+	TRY(rank_over_person(cx, m->id));
 	if (!disabled) {
+		TRY(member_rights_widened(cx, org_id, m->id));
 		TRY(db_run(cx, SQL_MEMBER_ENABLE, TEXT(org_id), TEXT(m->id)));
 		return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL, NULL);
 	}
@@ -225,7 +228,7 @@ check_role(struct ctx *cx, str name, str *out_id)
 	return caller_may_give(cx, cx->caller, &set);
 }
 
-/* Gives exactly these roles. Taking one away needs no right of one's own beyond the operation's. */
+/* Gives exactly these roles. */
 static status
 set_roles(struct ctx *cx, str member_id, const struct json *wish)
 {
@@ -460,11 +463,19 @@ static status
 change_roles(struct ctx *cx, const struct member *m, const struct json *wish)
 {
 	struct json *before = json_new_object(cx->arena), *after = json_new_object(cx->arena);
+	str org_id = cx->caller->org_id;
+	struct rules was, now;
 	struct named_role *had;
 	size_t count;
 
 	TRY(load_roles(cx, m->id, m->id, &had, &count));
+	TRY(caller_live_rules(cx, org_id, m->id, &was));
 	TRY(set_roles(cx, m->id, wish));
+	TRY(caller_live_rules(cx, org_id, m->id, &now));
+	if (!rules_hold(&now, &was))
+		TRY(rank_over_rules(cx, &was));
+	if (!rules_hold(&was, &now))
+		TRY(member_rights_widened(cx, org_id, m->id));
 	TRY(member_check_admin(cx));
 	json_add_member(before, STR("roles"), roles_of(cx->arena, m->id, had, count));
 	json_add_member(after, STR("roles"), json_share(cx->arena, wish));

@@ -247,7 +247,7 @@ check_votes(struct ctx *cx, struct applying *a)
 
 	TRY(agreed_several(cx, &a->p, &several));
 	TRY(several ? count_votes(cx, a, &as_agreed) : decide_again(cx, a, &place));
-	/* a right that came back completes the votes without another one being cast */
+	/* what was missing is there again, such as the tool: no other vote is needed */
 	if (a->p.state == PROPOSAL_PENDING)
 		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
 	return OK;

@@ -86,9 +86,13 @@ WHERE v.org_id = $1 AND v.proposal_id = $2
 -- name: proposal_votes
 -- + 0: in the order of an expression, or SQLite would read every vote of the organization in the order of its index.
 SELECT v.person_id, p.name, v.decision, v.reason, v.view_hash, v.via_token, v.voted_at, v.mac,
-	CASE WHEN p.disabled_at IS NULL THEN 0 ELSE 1 END
+	CASE WHEN p.disabled_at IS NULL THEN 0 ELSE 1 END, coalesce(p.rights_since, p.created_at)
 FROM vote v JOIN principal p ON p.org_id = v.org_id AND p.principal_id = v.person_id
 WHERE v.org_id = $1 AND v.proposal_id = $2 ORDER BY v.voted_at + 0, v.person_id
+
+-- name: proposal_since
+-- Since when somebody may do all that they may now.
+SELECT coalesce(rights_since, created_at) FROM principal WHERE org_id = $1 AND principal_id = $2
 
 -- name: proposal_environment
 SELECT production, approval_gate FROM environment WHERE org_id = $1 AND environment_id = $2

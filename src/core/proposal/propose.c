@@ -88,8 +88,8 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 		.override_ = m->pass.override_,
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
-		.by_token = c->via_token,
-		.by_model = strcmp(c->transport, "mcp") == 0,
+		.in_session = gate_in_session(c),
+		.may_vote = gate_may_vote(cx, c, m->pass.tool),
 		.production = at->production,
 		.environment_gate = at->gate,
 		.in_environment = at->in_environment,
@@ -451,11 +451,14 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 }
 
 /* Policy lets it run, or asks and misses nobody: a person who may read it has agreed by asking (docs/policy.md), so there
- * is nothing to wait for. */
+ * is nothing to wait for. It is a read: with their own token, too, but for what is of high risk; over MCP a model asks. */
 static bool
-runs_now(const struct policy_decision *d)
+runs_now(const struct ctx *cx, const struct policy_decision *d)
 {
-	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && d->votes == 0);
+	bool own = d->consent == CONSENT_CONFIRMING && d->votes == 1 && d->risk != RISK_HIGH &&
+		   strcmp(cx->caller->transport, "mcp") != 0;
+
+	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && (d->votes == 0 || own));
 }
 
 /* What policy says of a read that has passed the gate. */
@@ -479,7 +482,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	TRY(judge_read(cx, &m));
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);
-	if (!runs_now(&m.decision))
+	if (!runs_now(cx, &m.decision))
 		return propose(cx, &m, &out->p, &out->token);
 	TRY(run_read(cx, &m, out));
 	return out->ran ? gate_record(cx, &m.pass, "executed", (str){ 0 }, &out->tool_call_id) : OK;
@@ -498,7 +501,7 @@ proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct propos
 	if (m.pass.tool->effect != OP_READ)
 		return E_BUSY;
 	TRY(judge_read(cx, &m));
-	if (!runs_now(&m.decision))
+	if (!runs_now(cx, &m.decision))
 		return E_BUSY;
 	TRY(run_read(cx, &m, &called));
 	if (called.sending)

@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
+#include "core/card/card.h"
+#include "core/gate/gate.h"
 #include "core/keys.h"
 #include "core/ident/secret.h"
 #include "db/db.h"
@@ -318,6 +320,7 @@ static const struct field vote_columns[] = {
 	FIELD_INT(struct vote, voted_at),
 	FIELD_TEXT(struct vote, mac),
 	FIELD_BOOL(struct vote, disabled),
+	FIELD_INT(struct vote, rights_since),
 	FIELD_END,
 };
 
@@ -333,25 +336,72 @@ seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 str
 row_approve_rule(struct arena *a, const struct tool *t)
 {
-	str rule = str_of(t->rules[0]);
-
-	while (rule.len && rule.ptr[rule.len - 1] != '.')
-		rule.len--;
-	return arena_printf(a, "%.*sapprove", STR_ARG(rule));
+	return gate_approve_rule(a, t);
 }
 
-/* A vote of someone who lost the right no longer counts (AP-4). */
+status
+row_consent(struct ctx *cx, const struct proposal *p, enum policy_consent *out)
+{
+	const struct json *card, *agrees;
+
+	*out = CONSENT_NONE;
+	TRY(row_card(cx, p, &card));
+	agrees = json_get(json_get(card, STR("askedBy")), STR(CARD_AGREES));
+	for (int c = CONSENT_ASKING; agrees && c <= CONSENT_CONFIRMING; c++)
+		if (str_eq(agrees->text, str_of(consent_name((enum policy_consent)c))))
+			*out = (enum policy_consent)c;
+	return OK;
+}
+
+struct since_row {
+	int64_t since;
+};
+static const struct field since_row[] = { FIELD_INT(struct since_row, since), FIELD_END };
+
+status
+row_since(struct ctx *cx, const struct proposal *p, str person_id, bool *out_before)
+{
+	struct since_row row;
+
+	TRY(db_one(cx, SQL_PROPOSAL_SINCE, since_row, &row, TEXT(p->org_id), TEXT(person_id)));
+	*out_before = row.since < p->created_at;
+	return OK;
+}
+
+/* The one who proposed it votes only to confirm it, signed in. */
+static status
+is_own(struct ctx *cx, const struct proposal *p, const struct vote *v, bool *out)
+{
+	enum policy_consent consent = CONSENT_NONE;
+
+	*out = str_eq(v->person_id, p->proposer_id);
+	if (*out)
+		TRY(row_consent(cx, p, &consent));
+	*out = *out && (consent != CONSENT_CONFIRMING || v->via_token);
+	return OK;
+}
+
+/* A vote of someone who lost the right no longer counts (AP-4), and not where they got it back, either (AP-3). */
 static status
 weigh(struct ctx *cx, const struct proposal *p, str rule, struct vote *v)
 {
 	struct rules live;
+	bool own;
 
 	if (!str_eq_secret(seal_vote(cx, p, v), v->mac))
 		return tampered(cx, p->id);
-	if (!str_eq(v->decision, STR("approved")) || !str_eq(v->view_hash, p->view_hash) || v->disabled)
+	if (!str_eq(v->decision, STR("approved")))
 		return OK;
+	TRY(is_own(cx, p, v, &own));
 	TRY(caller_live_rules(cx, p->org_id, v->person_id, &live));
-	v->counts = rules_cover(&live, rule);
+	v->why = own				       ? "the one who proposed cannot vote"
+		 : !str_eq(v->view_hash, p->view_hash) ? "the vote is about another card"
+		 : v->disabled			       ? "this person has been shut out"
+		 : !rules_cover(&live, rule)	       ? "this person may no longer approve it"
+		 : v->rights_since >= p->created_at
+			 ? "what this person may do, or how they sign in, was changed after it was proposed"
+			 : NULL;
+	v->counts = !v->why;
 	return OK;
 }
 
@@ -376,6 +426,8 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 		/* of a tool that is gone nobody can approve anything */
 		if (t)
 			TRY(weigh(cx, p, row_approve_rule(cx->arena, t), &votes[i]));
+		else
+			votes[i].why = "the tool is not there any more";
 		valid += votes[i].counts;
 	}
 	*out_votes = votes;

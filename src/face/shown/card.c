@@ -154,12 +154,13 @@ show_risk(struct ctx *cx, struct buf *b, const struct json *risk)
 static void
 show_asker(struct ctx *cx, struct buf *b, const struct json *by)
 {
-	str whom = text_of(by, "onBehalfOf");
+	str whom = text_of(by, "onBehalfOf"), agrees = text_of(by, "agrees");
 
 	shown_field(b, "Asked by",
-		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s", STR_ARG(text_of(by, "name")),
+		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s%s%.*s", STR_ARG(text_of(by, "name")),
 			STR_ARG(text_of(by, "kind")), STR_ARG(text_of(by, "id")),
-			whom.len ? " on behalf of " : "", STR_ARG(whom)));
+			whom.len ? " on behalf of " : "", STR_ARG(whom), agrees.len ? ", agrees by " : "",
+			STR_ARG(agrees)));
 }
 
 static void
@@ -363,6 +364,8 @@ show_vote(struct ctx *cx, struct buf *b, const struct json *vote)
 			lost && !denied ? ", no longer counts" : "",
 			STR_ARG(shown_line(cx->arena, text_of(vote, "name"))),
 			STR_ARG(text_of(vote, "personId"))));
+	if (text_of(vote, "why").len)
+		shown_field(b, "", text_of(vote, "why"));
 	if (text_of(vote, "reason").len)
 		shown_marked(b, QUOTED, text_of(vote, "reason"));
 }

@@ -33,7 +33,7 @@ struct world {
 	struct permission_row tier;
 	struct caller proposer;
 	struct registry *tools;
-	str listed[2];
+	str listed[2], approve;
 };
 
 static void
@@ -41,7 +41,7 @@ begin(struct unit *u, struct world *w)
 {
 	static const struct tool *const tables[] = { table, NULL };
 
-	*w = (struct world){ .listed = { STR("x.change"), STR("x.plain") } };
+	*w = (struct world){ .listed = { STR("x.change"), STR("x.plain") }, .approve = STR("x.x.approve") };
 	assert_status(registry_new(&u->cx, tables, &w->tools), OK);
 	u->cx.tools = w->tools;
 	w->rules = (struct policy_rules){ .votes_low = 1,
@@ -72,8 +72,8 @@ facts_of(const struct world *w, unsigned n, enum risk declared)
 		.tier_stored = true,
 		.auto_mode = bit(n, 2),
 		.token_requires = bit(n, 3),
-		.by_token = bit(n, 4),
-		.by_model = bit(n, 5),
+		.in_session = bit(n, 0) && bit(n, 4),
+		.may_vote = bit(n, 0) && bit(n, 5),
 		.production = bit(n, 6),
 		.environment_gate = bit(n, 7),
 		.in_environment = true,
@@ -90,8 +90,7 @@ proposal_of(struct unit *u, const struct policy_facts *f)
 {
 	struct proposal p = { .proposer_kind = str_of(principal_kind_name(f->principal)),
 		.risk = STR("low"),
-		.token_id = f->by_token ? STR("t") : (str){ 0 },
-		.transport = f->by_model ? STR("mcp") : STR("rest"),
+		.token_id = f->in_session ? (str){ 0 } : STR("t"),
 		.provenance = f->declared_gdpr ? STR("{\"gdpr\":true,\"hipaa\":false}")
 					       : STR("{\"gdpr\":false,\"hipaa\":false}") };
 
@@ -105,7 +104,10 @@ now_of(struct world *w, const struct policy_facts *f)
 {
 	w->tier = (struct permission_row){ str_of(f->tool->name), f->tier };
 	w->snapshot = (struct permission_snapshot){ .rows = &w->tier, .count = 1 };
-	w->proposer = (struct caller){ .auto_mode = f->auto_mode, .approval_required = false };
+	w->proposer = (struct caller){ .kind = f->principal,
+		.rules = { .items = &w->approve, .count = f->may_vote },
+		.auto_mode = f->auto_mode,
+		.approval_required = false };
 	return (struct agreed_now){ .rules = &w->rules,
 		.tool = f->tool,
 		.proposer = &w->proposer,
@@ -165,7 +167,7 @@ without_kept_facts_it_is_never_milder(void **state) /* PA-3 */
 		struct agreed_now now = now_of(&w, &f);
 		struct policy_decision then, again;
 
-		if (f.token_requires && !f.by_token)
+		if (f.token_requires && f.in_session)
 			continue; /* only a token asks */
 		policy_decide(&w.rules, &f, &then);
 		p.facts = (str){ 0 };

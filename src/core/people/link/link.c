@@ -96,16 +96,6 @@ find_tx(struct ctx *cx, void *arg)
 	return OK;
 }
 
-/* Somebody else may have had a hand in the new password: approvals of this person must not count for what was proposed
- * before. Calls member_rights_widened once there is one. */
-static status
-forget_votes(struct ctx *cx, const struct invited *who)
-{
-	(void)cx;
-	(void)who;
-	return OK;
-}
-
 static status
 use_tx(struct ctx *cx, void *arg)
 {
@@ -118,7 +108,8 @@ use_tx(struct ctx *cx, void *arg)
 	TRY(db_run(cx, SQL_LINK_SET_PASSWORD, TEXT(who->org_id), TEXT(who->principal_id),
 		TEXT(u->password_hash)));
 	TRY(token_end_sessions(cx, who->org_id, who->principal_id));
-	TRY(forget_votes(cx, who));
+	TRY(member_rights_widened(
+		cx, who->org_id, who->principal_id)); /* somebody may have had a hand in it (AP-3) */
 	return session_record(cx,
 		&(struct session_person){ who->org_id, who->slug, who->principal_id, who->name },
 		&(struct audit_entry){ .action = AUDIT_LINK_USED,

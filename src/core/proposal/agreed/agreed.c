@@ -2,20 +2,19 @@
 #include "core/proposal/agreed/agreed.h"
 
 #include "base/limits.h"
+#include "core/gate/gate.h"
 #include "json/bind.h"
 #include "json/out.h"
 
 /* One row for each fact that is kept. What was declared about compliance is kept as provenance. */
 struct kept {
 	str declared;
-	bool auto_mode, token_requires, by_token, by_model, schema_known, no_approval, deceptive, several;
+	bool auto_mode, token_requires, schema_known, no_approval, deceptive, several;
 };
 static const struct field kept_fields[] = {
 	FIELD_TEXT(struct kept, declared, .need = true),
 	FIELD_BOOL(struct kept, auto_mode),
 	FIELD_BOOL(struct kept, token_requires),
-	FIELD_BOOL(struct kept, by_token),
-	FIELD_BOOL(struct kept, by_model),
 	FIELD_BOOL(struct kept, schema_known),
 	FIELD_BOOL(struct kept, no_approval),
 	FIELD_BOOL(struct kept, deceptive),
@@ -29,8 +28,6 @@ agreed_facts(struct ctx *cx, const struct policy_facts *f, bool several, str *ou
 	struct kept k = { .declared = str_of(risk_name(f->declared)),
 		.auto_mode = f->auto_mode,
 		.token_requires = f->token_requires,
-		.by_token = f->by_token,
-		.by_model = f->by_model,
 		.schema_known = f->schema_known,
 		.no_approval = f->wants_no_approval,
 		.deceptive = f->deceptive,
@@ -51,13 +48,9 @@ agreed_facts(struct ctx *cx, const struct policy_facts *f, bool several, str *ou
 static struct kept
 strictest(const struct proposal *p)
 {
-	bool by_token = p->token_id.len > 0;
-
-	return (struct kept){ .declared = p->risk,
-		.token_requires = by_token,
-		.by_token = by_token,
-		.by_model = str_eq(p->transport, STR("mcp")),
-		.schema_known = true };
+	return (struct kept){
+		.declared = p->risk, .token_requires = p->token_id.len > 0, .schema_known = true
+	};
 }
 
 static status
@@ -104,13 +97,12 @@ begin(struct ctx *cx, const struct proposal *p, const struct kept *k, struct pol
 	TRY(json_parse(cx, p->provenance, &provenance));
 	f->declared_gdpr = declared(provenance, "gdpr");
 	f->declared_hipaa = declared(provenance, "hipaa");
-	f->by_token = k->by_token;
-	f->by_model = k->by_model;
 	f->wants_no_approval = k->no_approval;
 	f->deceptive = k->deceptive;
-	return risk_of(k->declared, &f->declared) && principal_kind_of(p->proposer_kind, &f->principal)
-		       ? OK
-		       : fail(cx, E_INTERNAL, "the facts of a proposal are none");
+	if (!risk_of(k->declared, &f->declared) || !principal_kind_of(p->proposer_kind, &f->principal))
+		return fail(cx, E_INTERNAL, "the facts of a proposal are none");
+	f->in_session = f->principal == PRINCIPAL_USER && !p->token_id.len;
+	return OK;
 }
 
 status
@@ -121,7 +113,8 @@ agreed_again(
 		.production = now->place.production,
 		.environment_gate = now->place.gate,
 		.in_environment = now->place.in_environment,
-		.has_verb = now->place.may };
+		.has_verb = now->place.may,
+		.may_vote = gate_may_vote(cx, now->proposer, now->tool) };
 	struct kept k;
 
 	TRY(read_kept(cx, p, &k));

@@ -4,8 +4,8 @@
  *
  *	propose --agreed_facts--> [proposal.facts, sealed] --agreed_again, at the claim--> the decision of now
  *
- * Kept is what only the request knew: the risk it declared, whether a token or a model asked, the mode. All else is looked
- * up at the claim: the tier, "approve always", the token, the rights of who asked, the environment, the tool, the rules.
+ * Kept is what only the request knew: the risk it declared, whether its token asked, the mode. All else is looked up at
+ * the claim: the tier, "approve always", the token, the rights of who asked, the environment, the tool, the rules.
  * Where a fact is both kept and known now, the stricter one counts. A proposal from before facts were kept is read as
  * strictly as its row allows. Private to core/proposal.
  */

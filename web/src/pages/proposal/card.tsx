@@ -41,11 +41,12 @@ function Where({ card }: { card: Card }) {
 function Who({ card }: { card: Card }) {
 	const w = useWords();
 	const names = useStore(people);
-	const { name, kind, id, onBehalfOf } = card.askedBy;
+	const { name, kind, id, onBehalfOf, agrees } = card.askedBy;
 	return (
 		<Fact name={w.card.asked}>
 			<strong><Text of={name} /></strong> <span class="quiet">({w.card.kindsOfPrincipal[kind] ?? kind})</span>
 			{onBehalfOf && <> {w.card.onBehalf(nameOf(names, onBehalfOf))}</>}
+			{agrees && <>, {w.card.agrees[agrees] ?? <Text of={agrees} />}</>}
 			<span class="ids quiet"><code><Text of={id} /></code>{onBehalfOf && <> · <code><Text of={onBehalfOf} /></code></>}</span>
 		</Fact>
 	);
