@@ -482,6 +482,25 @@ const struct setting settings[] = {
 		.min = 0,
 		.max = LIMIT_SETTING_EVALUATIONS,
 		.where = IN_SERVE },
+	{ .flag = { "open-proposals", "N", "1000",
+		  "How many proposals one agent or person may have open at once; beyond it the answer is "
+		  "429." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(open_proposals),
+		.min = 1,
+		.max = LIMIT_SETTING_OPEN_PROPOSALS,
+		.where = IN_SERVE },
+	{ .flag = { "proposals-kept-days", "DAYS", "0",
+		  "How long a closed proposal keeps its payload, card and result. Afterwards its hashes are "
+		  "left, "
+		  "who asked and what became of it; the audit log stays. 0: for ever." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(kept_days),
+		.min = 0,
+		.max = LIMIT_SETTING_KEPT_DAYS,
+		.where = IN_SERVE },
 
 	{ .flag = { "server", "URL", "http://127.0.0.1:7700",
 		  "The server that client commands talk to. Use https:// for one that is not on this "

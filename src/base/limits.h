@@ -230,6 +230,8 @@
 #define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
 #define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
 #define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
+#define LIMIT_OPEN_PROPOSALS   1000  /* of one agent or person: nobody decides on more in a day */
+#define LIMIT_ERASE_PROPOSALS  1000  /* in one transaction; who erases asks again for the rest */
 #define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
 #define LIMIT_TOOL_DEFINITION  (64u * KIB)	/* another server's: what an admin has to read */
@@ -375,5 +377,7 @@
 #define LIMIT_SETTING_DRAIN_SECONDS  3600
 #define LIMIT_SETTING_EVALUATIONS    1000000000
 #define LIMIT_SETTING_REGISTRATIONS  1000000
+#define LIMIT_SETTING_OPEN_PROPOSALS 1000000
+#define LIMIT_SETTING_KEPT_DAYS	     36500 /* a hundred years */
 
 #endif

@@ -28,6 +28,8 @@ async function ways() {
 		'a role': (name) => w.admin.post('/api/v1/roles', { name, rules: [] }),
 		'a role, renamed': (name) => w.admin.patch(`/api/v1/roles/${role.id}`, { name }),
 		'a team': (name) => w.admin.post('/api/v1/teams', { name }),
+		'a project': (name) => w.admin.post('/api/v1/orgs/default/projects', { key: `p-${++count}`, name }),
+		'an environment': (name) => w.admin.post(`/api/v1/projects/${w.first.projectId}/environments`, { key: `e-${++count}`, name }),
 		'a team, renamed': (name) => w.admin.put(`/api/v1/teams/${team.id}`, { name, members: [], grants: [] }),
 	};
 }
@@ -47,8 +49,13 @@ test('AP-7 ordinary names in any language are taken', async () => {
 });
 
 test('AP-7 systems and tools that people declare have plain names', async () => {
+	const hook = await ok(w.admin.post('/api/v1/connections', { name: 'bank', url: 'https://hooks.example/x', mode: 'sync' }));
+	const pay = { title: 'Pay', description: 'Pays.', effect: 'read', inputSchema: { type: 'object' } };
+	await ok(w.admin.put(`/api/v1/connections/${hook.id}/tools/pay`, pay));
 	for (const name of [' ', 'pаypal', 'Wiki\u200b']) {
 		await refused(w.admin.post('/api/v1/connections', { name, url: 'https://hooks.example/x', mode: 'sync' }), 400, 'invalid_request');
+		await refused(w.admin.put(`/api/v1/connections/${hook.id}/tools/pay`, { ...pay, title: name }), 400, 'invalid_request', /title/);
+		await refused(w.admin.put(`/api/v1/connections/${hook.id}/tools/pay`, { ...pay, target: name }), 400, 'invalid_request', /target/);
 		await refused(w.admin.post('/api/v1/upstreams', { name, kind: 'http', url: 'https://mcp.example/' }), 400, 'invalid_request');
 	}
 });

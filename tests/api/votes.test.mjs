@@ -61,7 +61,7 @@ const gaps = {
 		await member(person, { disabled: true });
 		await member(person, { disabled: false });
 	},
-	'a password behind a link that somebody made': async (person) => ok(followLink(w.server, (await ok(w.admin.post(`/api/v1/members/${person.id}/link`))).link)),
+	'a password that was set by a link': async (person) => ok(followLink(w.server, (await ok(w.admin.post(`/api/v1/members/${person.id}/link`))).link, 'another horse battery')),
 	'an account at the identity provider that was untied': (person) => ok(w.admin.delete(`/api/v1/members/${person.id}/identity`)),
 	'a place in a team': (person) => team([person.id]),
 };

@@ -274,3 +274,15 @@ test('WEB-1 notifications of the desktop come on request only, say what waits, a
 	await done(page);
 	for (const one of [p, quiet]) await ok(w.admin.post(`/api/v1/proposals/${one.proposalId}/cancel`));
 });
+
+test('ID-8 everybody is shown on every page that access was recovered', async () => {
+	await w.change(`UPDATE org SET recovered_at = ${Date.now() * 1000}`);
+	const page = await desk.desk(await desk.member('Olga Reads', ['observer']));
+	for (const at of ['/', '/settings/account']) {
+		await page.goto(desk.url + at);
+		await page.getByText(/^Access was recovered on .*countersign recover/).waitFor();
+	}
+	await accessible(page, 'a page with the notice of a recovery');
+	await w.change('UPDATE org SET recovered_at = NULL');
+	await done(page);
+});

@@ -55,7 +55,8 @@
 	X(RECORD_CREATED, "record.created")                                                                  \
 	X(RECORD_CHANGED, "record.changed")                                                                  \
 	X(RECORD_DELETED, "record.deleted")                                                                  \
-	X(SUBJECT_ERASED, "subject.erased")
+	X(SUBJECT_ERASED, "subject.erased")                                                                  \
+	X(PROPOSAL_ERASED, "proposal.erased")
 
 enum audit_action {
 #define X(name, text) AUDIT_##name,

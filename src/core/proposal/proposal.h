@@ -67,6 +67,8 @@ struct proposal {
 	int64_t applied_version;
 	int64_t fence;	     /* how often it was claimed, to be done outside; an outcome must name it */
 	int64_t deadline_at; /* of that claim: for an answer */
+	str subject;	     /* whom it is about: erased with them; or empty */
+	str erased;	     /* JSON: it was taken out what it said (retention.h); or empty */
 	str mac;
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */

@@ -108,8 +108,8 @@ use_tx(struct ctx *cx, void *arg)
 	TRY(db_run(cx, SQL_LINK_SET_PASSWORD, TEXT(who->org_id), TEXT(who->principal_id),
 		TEXT(u->password_hash)));
 	TRY(token_end_sessions(cx, who->org_id, who->principal_id));
-	TRY(member_rights_widened(
-		cx, who->org_id, who->principal_id)); /* somebody may have had a hand in it (AP-3) */
+	/* whoever made the link could have used it: what was proposed before is not for this person to approve */
+	TRY(member_rights_widened(cx, who->org_id, who->principal_id));
 	return session_record(cx,
 		&(struct session_person){ who->org_id, who->slug, who->principal_id, who->name },
 		&(struct audit_entry){ .action = AUDIT_LINK_USED,

@@ -69,6 +69,7 @@ make_admin(struct ctx *cx, struct work *w)
 			STR_ARG(w->done.email));
 	TRY(db_run(cx, SQL_RECOVER_ENABLE, TEXT(org_id), TEXT(id)));
 	TRY(db_run(cx, SQL_RECOVER_GIVE, TEXT(org_id), TEXT(id)));
+	TRY(member_rights_widened(cx, org_id, id));
 	w->done.made_admin = true;
 	return OK;
 }

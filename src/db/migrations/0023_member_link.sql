@@ -1,4 +1,4 @@
--- min_compatible: 21
+-- min_compatible: 22
 -- One-time links by which a person sets their own password (ID-8), and when an operator last ran `countersign recover`.
 
 -- At most one link for a person: a new one replaces the one before.
