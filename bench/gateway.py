@@ -64,9 +64,9 @@ def proxy():
 
 def mount(ours, name, where):
     """A new upstream with its tool accepted as a read that needs nobody; the tool's name."""
-    made = json.loads(ours.ask('POST', '/api/v1/upstreams', {'name': name, **where}))
+    made = json.loads(ours.ask_in_session('POST', '/api/v1/upstreams', {'name': name, **where}))
     tool = json.loads(ours.ask('POST', f'/api/v1/upstreams/{made["id"]}/refresh', {}))['tools'][0]
-    ours.ask('POST', f'/api/v1/upstreams/{made["id"]}/tools/accept', {'tools': [
+    ours.ask_in_session('POST', f'/api/v1/upstreams/{made["id"]}/tools/accept', {'tools': [
         {'name': tool['name'], 'definitionHash': tool['definitionHash'], 'effect': 'read', 'tier': 'always_allow'}]})
     return tool['name']
 

@@ -103,6 +103,18 @@ class Plane:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
 
+    def ask_in_session(self, method, path, body):
+        """As the first admin, who signs in: for what a token does not change."""
+        own = f'http://127.0.0.1:{self.port}'
+        request = urllib.request.Request(f'{own}/api/v1/session', method='POST', data=json.dumps(
+            {'email': self.first['adminEmail'], 'password': self.first['adminPassword']}).encode(), headers={'Content-Type': 'application/json'})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            cookie, csrf = answer.headers['set-cookie'].split(';')[0], json.loads(answer.read())['csrfToken']
+        request = urllib.request.Request(f'{own}{path}', method=method, data=json.dumps(body).encode(), headers={
+            'Content-Type': 'application/json', 'Cookie': cookie, 'X-CSRF-Token': csrf, 'Origin': own})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read()
+
     def agents(self, count):
         """Tokens of so many new agents that the budget does not get in the way of."""
         tokens = []

@@ -43,6 +43,9 @@ struct app {
 	struct db *db;	    /* open while a command needs it */
 	struct keys keys;   /* read by store_keys */
 
+	/* a client command that has signed in (client/sign_in.c); empty: it has not */
+	str session_cookie, session_csrf;
+
 	/* while serving */
 	struct http_server *server;
 	struct ctx base; /* what each request's context begins with */

@@ -67,7 +67,7 @@ struct config {
 	str public_url, oidc_issuer, oidc_client_id, oidc_client_secret, oidc_ca;
 	str oidc_newcomer_role, oidc_newcomer_domains;
 	str oauth_document_hosts, oauth_ca, stdio_upstreams, stdio_paths, trusted_proxies;
-	str server, server_ca, token; /* the client's */
+	str server, server_ca, token, email, password; /* the client's */
 	int64_t workers, database_connections, sqlite_batch, oauth_registrations, open_proposals, kept_days;
 	int64_t max_connections, max_connections_per_address, drain_seconds, evaluations_per_second;
 	enum setting_source source[SETTINGS_MAX]; /* by row */

@@ -5,6 +5,7 @@
 #include "app/server_ops.h"
 #include "core/audit/audit.h"
 #include "core/document.h"
+#include "core/door/step_up.h"
 #include "core/gate/budget.h"
 #include "core/gate/gate.h"
 #include "core/gate/quick/lease.h"
@@ -42,6 +43,7 @@ const struct op *const app_ops[] = {
 	document_ops,
 	setup_ops,
 	session_ops,
+	step_up_ops,
 	oidc_ops,
 	member_ops,
 	link_ops,
@@ -77,6 +79,7 @@ const struct op *const app_ops[] = {
 const struct tool *const app_tools[] = {
 	access_tools,
 	access_token_tools,
+	access_change_tools,
 	access_look_tools,
 	change_tools,
 	change_small_tools,

@@ -419,6 +419,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 
 	TRY(prepare_database(cx));
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
+	app->base.ops = app_ops;
 	app->base.keys = cx->keys; /* no request has been accepted yet */
 	TRY(start_sealer(cx, out_sealer));
 	app->feed = feed_start(&(struct feed_options){ .db = app->db,

@@ -526,6 +526,25 @@ const struct setting settings[] = {
 		.accepts = "a token as it was shown when it was minted",
 		.mask = mask_token,
 		.where = IN_CLIENT | IN_WRAP },
+	{ .flag = { "email", "ADDRESS", "",
+		  "Sign in to the server as this person, instead of with a token: for what only a person in "
+		  "a "
+		  "session may change, such as which tools of other systems are accepted." },
+		.group = "Client",
+		ROW(email),
+		.check = is_any,
+		.accepts = "an e-mail address, or nothing",
+		.where = IN_CLIENT },
+	{ .flag = { "password", "PASSWORD", "",
+		  "Their password. Without it a terminal asks. Give it by environment or file: command lines "
+		  "can "
+		  "be seen by others." },
+		.group = "Client",
+		ROW(password),
+		.check = is_any,
+		.accepts = "a password, or nothing",
+		.mask = mask_token,
+		.where = IN_CLIENT },
 };
 
 const size_t setting_count = sizeof(settings) / sizeof(settings[0]);

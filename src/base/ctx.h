@@ -13,6 +13,7 @@
 #include "base/status.h"
 
 struct app;
+struct audit_told;
 struct caller;
 struct credential;
 struct db;
@@ -26,6 +27,7 @@ struct leases;
 struct live;
 struct oauth;
 struct oidc;
+struct op;
 struct outside;
 struct purse;
 struct known;
@@ -107,12 +109,14 @@ struct ctx {
 	str public_url;		/* where people reach us, "https://host", or empty */
 	bool rights_held;	/* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
-	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
-	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */
-	str if_match;	     /* If-Match, as it came, or empty */
-	str step_up;	     /* the scope that a refused token of OAuth would have needed, or empty */
-	bool hasty;	     /* a wait answers at once, with what there is */
-	str request_id;	     /* for the log */
+	const struct op *const *ops; /* all operations (app/modules.c), ended by NULL; NULL: none */
+	struct audit_told *told;     /* hears what is recorded as changed (core/audit); NULL: nobody */
+	bool in_tool;		     /* a tool's handler runs: it can ask for no other (PA-14) */
+	str idempotency_key;	     /* the Idempotency-Key that came with the request, or empty */
+	str if_match;		     /* If-Match, as it came, or empty */
+	str step_up;		     /* the scope that a refused token of OAuth would have needed, or empty */
+	bool hasty;		     /* a wait answers at once, with what there is */
+	str request_id;		     /* for the log */
 	struct metered work;
 	struct ctx *payer;	 /* whose work this is part of (meter_share); NULL: its own */
 	struct checked *checked; /* inputs that were checked, or are to be (core/gate/check/checked.h) */

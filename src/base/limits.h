@@ -154,6 +154,7 @@
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
+#define LIMIT_STEP_UP_US      INT64_C(600000000)   /* 10 minutes: so fresh is who changes who may approve */
 #define LIMIT_KNOWN_CALLER                                                                                   \
 	((size_t)16 << 10) /* bytes of one that is remembered, of 4096; a larger one is read each time */
 #define LIMIT_RECALL_US	     INT64_C(1000000) /* how long an evaluation trusts who a token was */

@@ -22,6 +22,7 @@
 	X(E_UNAUTHENTICATED,   "unauthenticated",       401, -32001, false, "this needs a valid credential") \
 	X(E_FORBIDDEN,         "forbidden",             403, -32003, false, "you may not do this") \
 	X(E_SCOPE,             "scope_denied",          403, -32003, false, "this is outside the scope of your token") \
+	X(E_STEP_UP,           "step_up_required",      403, -32003, false, "say again that it is you (session_step_up), then repeat this") \
 	X(E_NOT_FOUND,         "not_found",             404, -32004, false, "there is nothing here") \
 	X(E_METHOD,            "method_not_allowed",    405, -32601, false, "this path does not take this method") \
 	X(E_CONFLICT,          "conflict",              409, -32009, false, "the state has moved on") \

@@ -2,6 +2,7 @@
 /* How an operation gets into the kernel: the one way in. */
 #include "core/op.h"
 
+#include "core/door/authority.h"
 #include "core/gate/budget.h"
 #include "core/gate/check/checked.h"
 #include "core/gate/toolset.h"
@@ -17,6 +18,7 @@ struct entry {
 	struct json_out before; /* the writer as it was: an attempt that is undone has written nothing */
 	struct buf text;
 	struct caller caller;
+	bool authority; /* with this input it decides who may approve */
 };
 
 static bool
@@ -115,6 +117,8 @@ authorize(struct ctx *cx, struct entry *e)
 	if (strcmp(e->op->rule, RULE_ANYBODY) == 0)
 		return OK;
 	TRY(advise(cx, e->op, caller_require(cx, &e->caller, e->op->name, needed)));
+	if (e->authority)
+		return authority_check(cx, e->op);
 	/* even an agent that is admin asks for more rights by a proposal (TL-5): there is no side door */
 	if (e->caller.kind == PRINCIPAL_AGENT && e->op->effect != OP_READ &&
 		rule_guarded(str_of(e->op->rule)))
@@ -336,6 +340,7 @@ op_run(struct ctx *cx, const struct op *op, void *in, struct json_out *out)
 	cx->rights_wanted = false;
 	cx->later = NULL;
 	cx->purse = &purse;
+	e.authority = op->authority && (!op->concerns || op->concerns(cx, in));
 	s = run(cx, &e, in);
 	if (s == OK && e.caller.touch)
 		caller_touch(cx, &e.caller);

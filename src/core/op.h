@@ -68,6 +68,14 @@ struct op {
 	bool whole_body; /* the body is not read member by member: it is the JSON field of in */
 	bool open_query; /* parameters it does not know are left alone: somebody else writes the address */
 	/*
+	 * Decides who may approve, or what an approval is worth: only in a session whose person authenticated within
+	 * LIMIT_STEP_UP_US; a token proposes it with the tool access.change (core/door/authority.h).
+	 */
+	bool authority;
+	/* Of one with authority: is this input such a change? Asked once, before the transaction; may look at files.
+	 * NULL: every input is. */
+	bool (*concerns)(struct ctx *cx, const void *in);
+	/*
 	 * After run failed with s, or its input could not be read (in is NULL), and all was undone: what must
 	 * be kept nevertheless (the budget, a record of the attempt), as the caller, in a transaction of its
 	 * own. E_RATE_LIMITED becomes the answer instead of s. May be NULL.

@@ -346,6 +346,19 @@ transfer_refuse(struct ctx *cx, CURL *curl, const struct transfer *t, CURLcode c
 		reason);
 }
 
+static str
+first_cookie(struct ctx *cx, CURL *curl)
+{
+	struct curl_header *h;
+	str text;
+
+	if (curl_easy_header(curl, "Set-Cookie", 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+		return (str){ 0 };
+	text = arena_str(cx->arena, str_of(h->value));
+	text.len = str_find(text, ';');
+	return text;
+}
+
 status
 http_client_run(struct ctx *cx, const struct http_client_request *request, struct http_client_answer *out)
 {
@@ -375,6 +388,6 @@ http_client_run(struct ctx *cx, const struct http_client_request *request, struc
 		return transfer_refuse(cx, curl, &t, code, why);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &number) == CURLE_OK);
 	CHECK(curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK);
-	*out = (struct http_client_answer){ (int)number, buf_str(&body), wait };
+	*out = (struct http_client_answer){ (int)number, buf_str(&body), wait, first_cookie(cx, curl) };
 	return OK;
 }

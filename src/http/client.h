@@ -47,6 +47,7 @@ struct http_client_answer {
 	int status;
 	str body;	       /* in cx's arena */
 	int64_t retry_after_s; /* Retry-After; 0: it did not say */
+	str cookie;	       /* "name=value" of its first Set-Cookie; empty: none */
 };
 
 /*

@@ -32,7 +32,7 @@ describe('audit', () => {
 	before(async () => {
 		database = await freshDatabase();
 		first = await init(database);
-		server = await startServer({ database });
+		server = Object.assign(await startServer({ database }), { first });
 		admin = server.as(first.adminToken);
 		slug = 'default';
 	});

@@ -398,7 +398,7 @@ test('approval_required: a gate, or the token’s own wish, sends changes to a p
 	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, fourEyes: true } }));
 	await stopped(boss);
 	await ok(admin.put('/api/v1/settings', { policy: settings.policy }));
-	const team = await ok(admin.post('/api/v1/teams', { name: 'Flag owners', members: [(await ok(admin.get('/api/v1/me'))).id] }));
+	const team = await ok(admin.post('/api/v1/teams', { name: 'Flag owners', members: [(await ok(admin.get('/api/v1/me'))).id, (await world.person(['admin'])).id] })); // one to ask, one to agree
 	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, groups: [{ teamId: team.id, votes: 1 }] } }));
 	await stopped(boss);
 	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: false }));

@@ -23,7 +23,7 @@ const faults = async () => JSON.parse((await run(['version', '--json'])).stdout)
 test('TL-1 the catalogue has all that a tool declares, and only tools the caller may run or propose', async () => {
 	const { tools } = await ok(w.agent.get('/api/v1/tools'));
 	assert.equal(tools.filter(({ name }) => name.startsWith('flag.')).length, 31, 'docs/flags.md has them');
-	assert.deepEqual(tools.map(({ name }) => name).filter((name) => !name.startsWith('flag.')), ['agent.create', 'agent.disable', 'agent.list', 'audit.describe_event', 'audit.query', 'environment.list', 'note.create', 'note.delete', 'note.get', 'note.list', 'note.update', 'org.list', 'permission.list', 'permission.set', 'project.list', 'token.list', 'token.mint', 'token.revoke']);
+	assert.deepEqual(tools.map(({ name }) => name).filter((name) => !name.startsWith('flag.')), ['access.change', 'agent.create', 'agent.disable', 'agent.list', 'audit.describe_event', 'audit.query', 'environment.list', 'note.create', 'note.delete', 'note.get', 'note.list', 'note.update', 'org.list', 'permission.list', 'permission.set', 'project.list', 'token.list', 'token.mint', 'token.revoke']);
 	const tool = tools.find(({ name }) => name === 'note.create');
 	assert.deepEqual({ ...tool, inputSchema: 0, outputSchema: 0, description: 0 }, {
 		name: 'note.create', modelName: 'note_create', version: 1, title: 'Create a note', description: 0, effect: 'mutate', inputSchema: 0, outputSchema: 0,
@@ -246,7 +246,7 @@ async function flagInputs() {
 test('TL-3 an agent sees and may do at most what its person does: every tool, listed, called, proposed', async () => {
 	const note = await w.note();
 	const inputs = { 'note.list': {}, 'note.get': { id: note.id }, 'note.create': { title: 'x', text: '' }, 'note.update': { id: note.id, text: 'y' }, 'note.delete': { id: note.id },
-		'agent.list': {}, 'agent.create': { name: 'x' }, 'agent.disable': { id: w.first.agentId }, 'permission.list': { agentId: w.first.agentId }, 'permission.set': { agentId: w.first.agentId, tool: 'note.get', status: 'blocked' },
+		'access.change': { operation: 'team_create', input: { name: 'x' } }, 'agent.list': {}, 'agent.create': { name: 'x' }, 'agent.disable': { id: w.first.agentId }, 'permission.list': { agentId: w.first.agentId }, 'permission.set': { agentId: w.first.agentId, tool: 'note.get', status: 'blocked' },
 		'token.list': {}, 'token.mint': { name: 'x', principalId: w.first.agentId, level: 'observer' }, 'token.revoke': { id: 'none' }, 'org.list': {}, 'project.list': {}, 'environment.list': {}, 'audit.query': { limit: 1 }, 'audit.describe_event': { id: 'none' }, ...await flagInputs() };
 	const all = (await ok(boss.get('/api/v1/tools'))).tools.map(({ name }) => name);
 	assert.deepEqual(all, Object.keys(inputs).sort(), 'a tool that is new needs its input here');

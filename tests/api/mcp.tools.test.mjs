@@ -150,7 +150,7 @@ async function inputs() {
 		flag_import: { envId, ruleset: { countersign: 'ruleset/1', flags: { [`flag-${n}`]: { type: 'boolean', defaultValue: false, rules: [] } } } },
 		flag_import_exact: { envId, ruleset: { countersign: 'ruleset/1', flags: { [`flag-${n}`]: { type: 'boolean', defaultValue: false, rules: [] } } } },
 		note_list: { limit: 1 }, note_get: { id: written.id }, note_create: { title: 't', text: 'x' }, note_update: { id: written.id, text: 'y' }, note_delete: { id: written.id },
-		agent_list: {}, agent_create: { name: 'New' }, agent_disable: { id: other.id },
+		access_change: { operation: 'team_create', input: { name: `Team ${n}` } }, agent_list: {}, agent_create: { name: 'New' }, agent_disable: { id: other.id },
 		permission_list: { agentId: other.id }, permission_set: { agentId: other.id, tool: 'note.list', status: 'blocked' },
 		token_list: {}, token_mint: { name: 'New', principalId: other.id, level: 'observer' }, token_revoke: { id: other.tokenId },
 		describe_proposal: { id: pending.proposalId }, wait_proposal: { id: pending.proposalId, timeout: 1 }, list_proposals: { limit: 5 },

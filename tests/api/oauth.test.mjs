@@ -282,7 +282,7 @@ test('ID-6 a revoked person: their codes, tokens and refresh tokens end in that 
 	assert.ok(!(await works(t.access_token)));
 	wrong(await o.refresh(t.clientId, t.refresh_token), 'invalid_grant');
 	wrong(await o.redeem(clientId, code, keys), 'invalid_grant');
-	await ok(w.server.request('PATCH', `/api/v1/members/${eve.id}`, { body: { disabled: false }, headers: { authorization: `Bearer ${w.first.adminToken}` } }));
+	await ok(w.admin.patch(`/api/v1/members/${eve.id}`, { disabled: false }));
 	wrong(await o.refresh(t.clientId, t.refresh_token), 'invalid_grant');
 	wrong(await o.redeem(clientId, code, keys), 'invalid_grant');
 });
@@ -303,7 +303,7 @@ test('ID-6 a rule that the person loses is lost to the token at once', async () 
 	const t = await o.tokens(may);
 	const call = () => o.mcp(t.access_token, 'tools/call', { name: 'note_create', arguments: { title: 'T', text: 't' } });
 	assert.equal((await call()).json.result.isError, undefined);
-	await ok(w.server.request('PATCH', `/api/v1/roles/${role.id}`, { body: { rules: ['note.note.read', 'note.item.read'] }, headers: { authorization: `Bearer ${w.first.adminToken}` } }));
+	await ok(w.admin.patch(`/api/v1/roles/${role.id}`, { rules: ['note.note.read', 'note.item.read'] }));
 	const after = await call();
 	assert.equal(after.status, 200);
 	assert.equal(JSON.parse(after.json.result.content[0].text).code, 'forbidden');

@@ -75,6 +75,28 @@ test('ID-8 the start sends the browser to the provider with state, nonce and PKC
 	assert.notEqual(new URL((await begin()).location).searchParams.get('state'), query.state);
 });
 
+test('ID-8 to step up the provider is to ask again (prompt=login, max_age=0), and must say when it did', async () => {
+	const who = await person(['admin']);
+	const seconds = (ago) => Math.floor(Date.now() / 1000) - ago;
+	const settle = async (answer) => {
+		const cookie = cookieOf(answer, '__Host-sid'), { csrfToken, authenticatedAt } = await signedIn(answer);
+		const put = () => server.request('PUT', '/api/v1/settings', { body: { policy: {} }, headers: { cookie, origin: publicUrl, 'x-csrf-token': csrfToken } });
+		return { put, authenticatedAt };
+	};
+	const ordinary = await settle(await signIn({ claims: who.claims }));
+	assert.equal(ordinary.authenticatedAt, undefined, 'the provider did not say when it asked');
+	await refused(ordinary.put(), 403, 'step_up_required');
+	const stale = await settle(await signIn({ claims: { ...who.claims, auth_time: seconds(3600) } }));
+	await refused(stale.put(), 403, 'step_up_required');
+	const asked = new URL((await begin({ query: '?stepUp=true' })).location).searchParams;
+	assert.deepEqual([asked.get('prompt'), asked.get('max_age')], ['login', '0']);
+	for (const claims of [who.claims, { ...who.claims, auth_time: seconds(3600) }])
+		await refused(signIn({ claims }, { query: '?stepUp=true' }), 401, 'unauthenticated', /has not asked who you are again/);
+	const fresh = await settle(await signIn({ claims: { ...who.claims, auth_time: seconds(0) } }, { query: '?stepUp=true' }));
+	assert.equal((await fresh.put()).status, 200);
+	assert.equal((await entries({ action: 'session.started' }))[0].reason, 'oidc step-up');
+});
+
 test('ID-8 who comes back has a session as with a password: same cookie, same limits, on record', async () => {
 	const who = await person();
 	puppet.problems = [];

@@ -106,10 +106,10 @@ test('PA-3 a team that is asked in production is another card: version_drift, an
 	const { policy } = await ok(own.admin.get('/api/v1/settings'));
 	await ok(own.admin.put('/api/v1/settings', { policy: { ...policy, allowListed: ['flag.set_rules_flag'], groups: [{ teamId: team.id, votes: 1, production: true }] } }));
 	const agent = await own.agentOf(admin, { level: 'maintainer' });
-	await ok(admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'flag.set_rules_flag', permissionStatus: 'always_allow' }] }));
+	await ok(own.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [{ toolName: 'flag.set_rules_flag', permissionStatus: 'always_allow' }] }));
 	const p = await ok(agent.ask().post('/api/v1/proposals', { envId: other.staging.id, kind: 'set_rules_flag', resourceKey: flag.key, diff: { rules: RULES } }));
 	if (p.state === 'pending') await own.approve(p, admin); // its gate may be on
-	await ok(own.server.request('PATCH', `/api/v1/envs/${other.staging.id}`, { body: { production: true }, headers: admin.headers() }));
+	await ok(own.admin.patch(`/api/v1/envs/${other.staging.id}`, { production: true }));
 	const another = await own.person(['admin']);
 	await refused(another.post(at(p, '/apply')), 409, 'version_drift', /another team is asked now/);
 	assert.equal((await ok(own.admin.get(at(p)))).state, 'approved');

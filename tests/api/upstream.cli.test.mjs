@@ -14,7 +14,7 @@ before(async () => {
 	server = await startSetUp({ args: ['--stdio-upstreams', 'sandboxed', '--stdio-paths', `/etc/hostname,${folder}:rw`] });
 	up = await startUpstream({ tools: [tool('get_file'), tool('write_file'), tool('gеt_file')], token: 'sesame' });
 	const as = (token) => ({ env: { COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token, THEIR_TOKEN: 'sesame' } });
-	admin = as(server.first.adminToken);
+	admin = { env: { ...as('').env, COUNTERSIGN_TOKEN: undefined, COUNTERSIGN_EMAIL: server.first.adminEmail, COUNTERSIGN_PASSWORD: server.first.adminPassword } };
 	agent = as(server.first.agentToken);
 });
 after(async () => {

@@ -353,7 +353,7 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	t.after(() => server.stop());
 	t.after(() => removeTree(folder)); // whoever names it is ended then
 	const as = (token) => ({ COUNTERSIGN_SERVER: server.url, COUNTERSIGN_TOKEN: token });
-	const agent = as(server.first.agentToken), admin = as(server.first.adminToken);
+	const agent = as(server.first.agentToken), admin = { COUNTERSIGN_SERVER: server.url, COUNTERSIGN_EMAIL: server.first.adminEmail, COUNTERSIGN_PASSWORD: server.first.adminPassword };
 	const line = [...fixture, folder], words = ['wrap', '--name', 'files', '--', ...line];
 	const refused = await run(words, { env: agent });
 	assert.equal(refused.code, 1, refused.stderr);
@@ -364,6 +364,8 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	shell.stdout.setEncoding('utf8').on('data', (s) => (told += s));
 	assert.deepEqual(await once(shell, 'close'), [0, null]);
 	assert.match(told, /^Name +files\nProgram /m);
+	const byToken = await run(['upstream', 'add', 'more', '--', ...line], { env: as(server.first.adminToken) });
+	assert.deepEqual([byToken.code, /a token does not change who may approve; propose the tool access\.change/.test(byToken.stderr)], [1, true], byToken.stderr);
 	const place = new Place();
 	Object.assign(place, { dir: folder, flags: [], env: agent });
 	const one = await place.wrap(line, { flags: ['--name', 'files'] });
@@ -374,7 +376,7 @@ test('CLI-1 with a token it uses the server of the settings: an admin adds the p
 	const other = await run([...words, 'more'], { env: agent });
 	assert.match(other.stderr, /the upstream server "files" at \S+ is another program, or is granted something else/);
 	assert.equal(other.code, 1);
-	const person = await run([...words], { env: admin });
+	const person = await run([...words], { env: as(server.first.adminToken) });
 	assert.deepEqual([person.code, person.stdout], [1, '']);
 	assert.match(person.stderr, /^countersign: the token of COUNTERSIGN_TOKEN is of [^\n]+, a person, and the client would act as them: give wrap an agent's .*\n$/);
 	assert.match((await run(['wrap', '--unconfined', '--', ...line], { env: agent })).stderr, /--unconfined is for a server that wrap starts/);

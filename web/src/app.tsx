@@ -23,6 +23,7 @@ import { Navigation } from './ui/navigation.tsx';
 import { Palette, type Command } from './ui/palette.tsx';
 import { Preferences } from './ui/preferences.tsx';
 import { Sign } from './ui/sign.tsx';
+import { StepUp } from './ui/stepup.tsx';
 import { language, languages, theme, themes, useWords, words, type Language } from './words/words.ts';
 
 const leave = (): void => void signOut().catch(() => say(words().errors.offline));
@@ -174,6 +175,7 @@ export function App() {
 			{who === undefined && (error !== null ? <main id="main" class="sign-in"><h1><Sign /> Countersign</h1><Failure error={error} retry={begin} /></main> : <main id="main" class="pad"><p class="quiet" role="status">{w.loading}</p></main>)}
 			{who === null && <SignIn />}
 			{who && <Shell who={who} />}
+			<StepUp />
 			<Toast />
 		</>
 	);

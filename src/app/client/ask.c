@@ -48,13 +48,17 @@ status_of(str code)
 }
 
 static const char *
-advice(status s)
+advice(const struct config *c, status s)
 {
 	switch (s) {
 	case E_UNAUTHENTICATED:
+		if (c->email.len)
+			return "; they are COUNTERSIGN_EMAIL and COUNTERSIGN_PASSWORD";
 		return "; give a token that is valid with COUNTERSIGN_TOKEN";
 	case E_VIEW:
 		return "; run the command again to see it";
+	case E_STEP_UP:
+		return "; run the command again to sign in anew";
 	default:
 		return "";
 	}
@@ -81,7 +85,7 @@ refuse(struct ctx *cx, const struct json *doc)
 				STR_ARG(shown_line(cx->arena, what)));
 		}
 	return fail(cx, s, "%.*s (%.*s)%s", STR_ARG(buf_str(&b)), STR_ARG(shown_line(cx->arena, code)),
-		advice(s));
+		advice(&cx->app->config, s));
 }
 
 static status
@@ -107,14 +111,19 @@ stranger(struct ctx *cx, int number)
 
 /* --- asking --- */
 
-static status
-ask_server(struct ctx *cx, const char *method, str path, str body, struct http_client_answer *out)
+status
+client_send(struct ctx *cx, const char *method, str path, str body, const struct http_client_field *fields,
+	size_t field_count, struct http_client_answer *out)
 {
 	const struct config *c = &cx->app->config;
-	struct http_client_request r = { .method = method, .bearer = c->token, .body = body };
+	struct http_client_request r = {
+		.method = method, .body = body, .fields = fields, .field_count = field_count
+	};
 	str server = c->server;
 	status s;
 
+	if (!field_count)
+		r.bearer = c->token;
 	while (str_ends(server, STR("/")))
 		server.len--;
 	r.url = arena_printf(cx->arena, "%.*s%.*s", STR_ARG(server), STR_ARG(path));
@@ -124,31 +133,53 @@ ask_server(struct ctx *cx, const char *method, str path, str body, struct http_c
 	return s == E_UNAVAILABLE ? unreachable(cx) : s;
 }
 
+static bool
+is_envelope(const struct json *doc)
+{
+	return doc && doc->type == JSON_OBJECT && text_of(doc, "code").len && text_of(doc, "message").len;
+}
+
+/* *out holds the envelope, too, where it was refused. */
+status
+client_answered(struct ctx *cx, const struct http_client_answer *got, struct client_answer *out)
+{
+	out->text = got->body;
+	if (json_parse_stored(cx, got->body, &out->doc) != OK || out->doc->type != JSON_OBJECT)
+		return stranger(cx, got->status);
+	if (got->status / 100 == 2)
+		return OK;
+	if (!is_envelope(out->doc))
+		return stranger(cx, got->status);
+	return refuse(cx, out->doc);
+}
+
 status
 client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str path, str body,
 	struct client_answer *out)
 {
+	struct http_client_field fields[CLIENT_FIELDS];
+	struct client_answer answer = { .doc = NULL };
 	struct http_client_answer got;
-	struct client_answer answer;
+	size_t count;
+	status s;
 
-	if (!cx->app->config.token.len)
+	TRY(client_sign_in(cx, fields, &count));
+	if (!count && !cx->app->config.token.len)
 		return fail(cx, E_INVALID,
 			"there is no token; put one into COUNTERSIGN_TOKEN (`init` shows the first two, "
 			"`token mint` "
 			"makes more)");
-	TRY(ask_server(cx, method, path, body, &got));
-	answer.text = got.body;
-	if (json_parse_stored(cx, got.body, &answer.doc) != OK || answer.doc->type != JSON_OBJECT)
-		return stranger(cx, got.status);
-	if (got.status / 100 == 2) {
-		*out = answer;
-		return OK;
-	}
-	if (!text_of(answer.doc, "code").len || !text_of(answer.doc, "message").len)
-		return stranger(cx, got.status);
-	if (cli_given(call, "json", NULL))
+	TRY(client_send(cx, method, path, body, fields, count, &got));
+	s = client_answered(cx, &got, &answer);
+	if (s != OK && is_envelope(answer.doc) && cli_given(call, "json", NULL)) {
+		struct error said = cx->error;
+
 		TRY(client_print_json(cx, &answer));
-	return refuse(cx, answer.doc);
+		cx->error = said;
+	}
+	TRY(s);
+	*out = answer;
+	return OK;
 }
 
 /* --- reading --- */

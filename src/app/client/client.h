@@ -34,6 +34,25 @@ str client_path(struct arena *a, const char *before, str id, const char *after);
 status client_ask(struct ctx *cx, const struct cli_call *call, const char *method, str path, str body,
 	struct client_answer *out) MUST_USE;
 
+/* --- sign_in.c --- */
+
+/*
+ * Where the settings name a person (email): signs them in, once, and gives the headers of the session in *out; else
+ * *out_count is 0. E_INVALID  there is no password; others as the server said
+ */
+#define CLIENT_FIELDS 3
+struct http_client_field;
+status client_sign_in(struct ctx *cx, struct http_client_field *out, size_t *out_count) MUST_USE;
+
+/* One request, with the token or with these headers; whatever the server answers is OK. ask.c */
+struct http_client_answer;
+status client_send(struct ctx *cx, const char *method, str path, str body,
+	const struct http_client_field *fields, size_t field_count, struct http_client_answer *out) MUST_USE;
+
+/* What the answer says, as client_ask gives it. ask.c */
+status
+client_answered(struct ctx *cx, const struct http_client_answer *got, struct client_answer *out) MUST_USE;
+
 /* A file, or standard input where its name is "-". E_UNAVAILABLE; E_INVALID  larger than most */
 status client_read(struct ctx *cx, const char *name, size_t most, str *out) MUST_USE;
 

@@ -6,6 +6,8 @@
 #include "base/limits.h"
 #include "base/scoped.h"
 #include "db/db.h"
+#include "exec/upstream/program.h"
+#include "json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,6 +85,7 @@ confines_read(struct ctx *cx, struct walls *out)
 	w.listed = listed;
 	w.homes = arena_printf(cx->arena, "%.*s/homes", STR_ARG(w.data));
 	w.list_file = arena_printf(cx->arena, "%.*s/" CONFINES_FILE, STR_ARG(w.data)).ptr;
+	w.program_file = arena_printf(cx->arena, "%.*s/" CONFINES_PROGRAMS, STR_ARG(w.data)).ptr;
 	keep_back_ours(cx, &w, s);
 	w.secrets = s->all;
 	w.secret_count = s->count;
@@ -105,12 +108,10 @@ is_in(FILE *f, str line)
 	return found;
 }
 
-status
-confines_list(struct ctx *cx, str dir, str path, bool writable)
+/* Unless it is there. what: for the error. */
+static status
+list_line(struct ctx *cx, const char *file, str line, str what)
 {
-	const char *file = arena_printf(cx->arena, "%.*s/" CONFINES_FILE, STR_ARG(dir)).ptr;
-	str line = arena_printf(
-		cx->arena, "%s %.*s\n", writable ? "rw" : "ro", STR_ARG(walls_real(cx->arena, path)));
 	int fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r+");
 	bool done = false;
@@ -123,7 +124,29 @@ confines_list(struct ctx *cx, str dir, str path, bool writable)
 	if (f)
 		(void)fclose(f);
 	if (!done)
-		return fail(cx, E_UNAVAILABLE, "%.*s cannot be listed in %s: %s", STR_ARG(path), file,
+		return fail(cx, E_UNAVAILABLE, "%.*s cannot be listed in %s: %s", STR_ARG(what), file,
 			strerror(errno));
 	return OK;
+}
+
+status
+confines_list(struct ctx *cx, str dir, str path, bool writable)
+{
+	const char *file = arena_printf(cx->arena, "%.*s/" CONFINES_FILE, STR_ARG(dir)).ptr;
+	str line = arena_printf(
+		cx->arena, "%s %.*s\n", writable ? "rw" : "ro", STR_ARG(walls_real(cx->arena, path)));
+
+	return list_line(cx, file, line, path);
+}
+
+status
+confines_program(struct ctx *cx, str dir, str body)
+{
+	const char *file = arena_printf(cx->arena, "%.*s/" CONFINES_PROGRAMS, STR_ARG(dir)).ptr;
+	struct json *doc;
+	str digest;
+
+	TRY(json_parse(cx, body, &doc));
+	TRY(program_digest(cx, json_get(doc, STR("program")), json_get(doc, STR("env")), &digest));
+	return list_line(cx, file, arena_printf(cx->arena, "%.*s\n", STR_ARG(digest)), STR("the program"));
 }

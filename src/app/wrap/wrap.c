@@ -181,7 +181,7 @@ static status
 register_own(struct ctx *cx, struct wrap *w)
 {
 	const struct json *all;
-	str digest;
+	str digest, body;
 	bool done;
 
 	cx->app->config.server = w->place->at.url;
@@ -189,6 +189,8 @@ register_own(struct ctx *cx, struct wrap *w)
 	TRY(give_home(cx, w));
 	for (size_t i = 0; i < w->line.grant_count; i++) /* who runs wrap is the operator of its server */
 		TRY(confines_list(cx, w->place->dir, w->line.grants[i].path, w->line.grants[i].writable));
+	TRY(line_body(cx, &w->line, STR(""), &body));
+	TRY(confines_program(cx, w->place->dir, body));
 	digest = digest_of(cx, &w->line, STR(""));
 	TRY(list(cx, w, &all));
 	TRY(reuse(cx, w, all, digest, &done));

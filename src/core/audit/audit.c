@@ -147,12 +147,34 @@ insert(struct ctx *cx, const struct audit_row *row)
 	return db_later_args(cx, SQL_AUDIT_ADD, params, sizeof(params) / sizeof(params[0]));
 }
 
+static void
+collect(struct ctx *cx, const struct json *values, struct json **to)
+{
+	if (!values || values->type != JSON_OBJECT)
+		return;
+	if (!*to)
+		*to = json_new_object(cx->arena);
+	JSON_EACH (m, values)
+		if (!json_get(*to, m->key))
+			json_add_member(*to, m->key, json_share(cx->arena, m));
+}
+
+static void
+tell(struct ctx *cx, const struct audit_entry *e)
+{
+	if (!cx->told)
+		return;
+	collect(cx, e->before, &cx->told->before);
+	collect(cx, e->after, &cx->told->after);
+}
+
 status
 audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id)
 {
 	struct audit_row row = row_of(e);
 	struct vault_hashes hashes = { .before = { NULL, 0 } };
 
+	tell(cx, e);
 	add_caller(&row, cx->caller);
 	TRY(check_row(cx, &row));
 	TRY(add_approvers(cx, e->approvers, &row.approvers));

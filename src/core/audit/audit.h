@@ -89,6 +89,11 @@ struct audit_entry {
 	str subject;			   /* whose key encrypts them; empty: the organization's */
 };
 
+/* Where cx->told is set: the values of what is recorded meanwhile, entries one after the other. */
+struct audit_told {
+	struct json *before, *after; /* NULL: none of them had such values */
+};
+
 /*
  * Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no
  * effect.

@@ -498,6 +498,7 @@ const struct op gate_ops[] = {
 		.path = "/api/v1/agents/{id}/tools",
 		.rule = "access.agent.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Says what an agent may do with each tool. It is the full set: what it does not name "
 		       "goes "

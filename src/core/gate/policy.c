@@ -276,6 +276,18 @@ consent_of(const struct policy_rules *r, const struct policy_facts *f)
 	return CONSENT_ASKING;
 }
 
+int64_t
+policy_most_votes(const struct policy_rules *r)
+{
+	const int64_t all[] = { r->votes_low, r->votes_medium, r->votes_high, r->votes_destructive };
+	int64_t most = r->group_count && !r->four_eyes ? 2 : 1; /* four eyes are two already */
+
+	for (size_t i = 0; i < COUNT(all); i++)
+		if (all[i] > most)
+			most = all[i];
+	return most;
+}
+
 static int64_t
 count_votes(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
 {
@@ -285,6 +297,8 @@ count_votes(const struct policy_rules *r, const struct policy_facts *f, const st
 
 	if (f->tool->effect == OP_DESTRUCTIVE && votes < r->votes_destructive)
 		votes = r->votes_destructive;
+	if (f->tool->authority && votes < policy_most_votes(r))
+		votes = policy_most_votes(r);
 	if (votes < 1)
 		votes = 1;
 	return d->consent == CONSENT_ASKING ? votes - 1 : votes;

@@ -101,6 +101,9 @@ struct policy_decision {
 void policy_decide(
 	const struct policy_rules *rules, const struct policy_facts *facts, struct policy_decision *out);
 
+/* The most that is asked for anything: so many agree to what concerns who may approve (tool.authority). */
+int64_t policy_most_votes(const struct policy_rules *r);
+
 /* Why "approve always" of this tool could never count, whatever else holds (TL-7); NULL: it could. */
 const char *policy_never_lifted(const struct tool *t);
 

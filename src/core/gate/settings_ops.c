@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An organization's settings as operations: what policy goes by (AP-4, AP-8, TL-7). */
+#include "core/door/authority.h"
 #include "core/gate/settings.h"
 #include "core/people/change.h"
 #include "core/people/team.h"
@@ -8,12 +9,17 @@
 #include "core/gate/settings.sql.h" /* SQL_SETTINGS_*, generated from settings.sql */
 
 struct settings_out {
-	int64_t policy_version;
+	int64_t policy_version, people_needed, people_there;
 	struct json *policy;
 };
 static const struct field settings_out[] = {
 	FIELD_INT(struct settings_out, policy_version, .need = true, .min = 1,
 		.doc = "Grows with every change."),
+	FIELD_INT(struct settings_out, people_needed, .need = true,
+		.doc = "How many people it takes to change who may approve, and these settings; more than "
+		       "one where "
+		       "four eyes or a quorum is on."),
+	FIELD_INT(struct settings_out, people_there, .need = true, .doc = "Admins who can sign in."),
 	FIELD_JSON(struct settings_out, policy, .need = true,
 		.doc = "votesLow, votesMedium, votesHigh, votesDestructive (1 to 20), fourEyes, overrides, "
 		       "autoExecute, gdpr, hipaa (true or false), allowListed (names of tools), groups "
@@ -80,11 +86,17 @@ describe(struct arena *a, const struct policy_rules *r)
 	return o;
 }
 
-static void
+static status
 answer(struct ctx *cx, const struct policy_rules *r, struct json_out *out)
 {
+	int64_t there;
+
+	TRY(authority_count(cx, &there));
 	json_out_int(out, "policyVersion", r->version);
+	json_out_int(out, "peopleNeeded", authority_people(r));
+	json_out_int(out, "peopleThere", there);
 	json_out_value(out, "policy", describe(cx->arena, r));
+	return OK;
 }
 
 static status
@@ -94,8 +106,7 @@ run_get(struct ctx *cx, const void *in, struct json_out *out)
 
 	(void)in;
 	TRY(policy_rules_load(cx, cx->caller->org_id, &rules));
-	answer(cx, &rules, out);
-	return OK;
+	return answer(cx, &rules, out);
 }
 
 struct put_in {
@@ -191,9 +202,9 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 		return fail(cx, E_CONFLICT, "the policy has been changed meanwhile; look again");
 	TRY(read_policy(cx, p->policy, &now));
 	TRY(check_names(cx, &now));
+	TRY(authority_enough(cx, &now));
 	TRY(policy_rules_store(cx, org_id, &was, &now));
-	answer(cx, &now, out);
-	return OK;
+	return answer(cx, &now, out);
 }
 
 const struct op settings_ops[] = {
@@ -210,6 +221,7 @@ const struct op settings_ops[] = {
 		.path = "/api/v1/settings",
 		.rule = "policy.settings.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes what the organization's policy goes by. It holds for every decision from "
 		       "this moment.",

@@ -81,15 +81,18 @@ struct tool {
 	const char *domain, *target; /* "chat" …; "Countersign's own database" */
 	bool rollback, financial, personal_data, phi;
 	bool changes_rights; /* writes what others decide by: runs while nobody decides */
-	bool spans;	     /* its card shows what lies in other environments or under other keys, too */
-	bool reveals;	     /* its result has a secret: only a person applies it */
-	bool direct; /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
+	bool authority; /* it concerns who may approve: voted for and applied in a fresh session (core/door/authority.h) */
+	bool spans;   /* its card shows what lies in other environments or under other keys, too */
+	bool reveals; /* its result has a secret: only a person applies it */
+	bool direct;  /* a small helper: done at once for who holds the verb, where no gate is (TL-5) */
 	int64_t ttl_seconds; /* how long a proposal of it stands unless said; 0: as any */
 	const char *failure; /* what it means if it fails, for the card */
 	enum tool_contract contract;
 	enum tool_provider provider;
 	const struct tool_outside *outside; /* NULL: built in */
 	status (*run)(struct ctx *cx, const struct tool_call *call, struct tool_result *out);
+	/* What this input asks of cx->caller, who votes for it, beyond the rules. E_FORBIDDEN. May be NULL. */
+	status (*may_decide)(struct ctx *cx, const struct json *input);
 	/*
 	 * What else is to be known of a call before it is proposed, and takes too long for a transaction: runs
 	 * outside of one, with cx->caller, who may propose it. *out, or nothing, goes on the card as it is then:

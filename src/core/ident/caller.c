@@ -363,7 +363,7 @@ struct session_row {
 	str org_id, slug, session_id, principal_id, name;
 	int64_t disabled_at;
 	str csrf_hash;
-	int64_t created_at, seen_at, ended_at;
+	int64_t created_at, seen_at, ended_at, authenticated_at;
 	str settings;
 	int64_t policy_version;
 	str role_level, role_rules;
@@ -379,6 +379,7 @@ static const struct field session_row[] = {
 	FIELD_INT(struct session_row, created_at),
 	FIELD_INT(struct session_row, seen_at),
 	FIELD_INT(struct session_row, ended_at),
+	FIELD_INT(struct session_row, authenticated_at),
 	FIELD_TEXT(struct session_row, settings),
 	FIELD_INT(struct session_row, policy_version),
 	FIELD_TEXT(struct session_row, role_level),
@@ -424,6 +425,7 @@ by_session(struct ctx *cx, const struct credential *c, struct caller *out)
 		.name = r.name,
 		.principal_id = r.principal_id,
 		.session_id = r.session_id,
+		.authenticated_at = r.authenticated_at,
 		.may_vote = true,
 		.rate_per_minute = LIMIT_PERSON_RATE,
 		.transport = c->transport,

@@ -67,8 +67,9 @@ struct caller {
 	int64_t vote_until; /* of a token that may vote; 0: a session, or not at all */
 	const str *cidrs;   /* where the token may come from; none: anywhere */
 	size_t cidr_count;
-	bool touch;    /* a session whose last use should be written down (caller_touch) */
-	bool may_vote; /* a person with a session, or a personal token minted for it (AP-3) */
+	int64_t authenticated_at; /* of a session: when its person proved who they are; 0: not known */
+	bool touch;		  /* a session whose last use should be written down (caller_touch) */
+	bool may_vote;		  /* a person with a session, or a personal token minted for it (AP-3) */
 	bool via_token;
 	bool approval_required; /* the token's own wish */
 	bool auto_mode;		/* PA-9 */

@@ -73,7 +73,7 @@ WHERE t.org_id = $1 AND t.token_id = $2
 
 -- name: caller_session
 SELECT s.org_id, o.slug, s.session_id, s.principal_id, p.name, p.disabled_at, s.csrf_hash, s.created_at, s.seen_at,
-	s.ended_at, o.settings, o.policy_version, r.level, r.rules
+	s.ended_at, s.authenticated_at, o.settings, o.policy_version, r.level, r.rules
 FROM session s
 JOIN org o ON o.org_id = s.org_id
 JOIN principal p ON p.org_id = s.org_id AND p.principal_id = s.principal_id

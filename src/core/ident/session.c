@@ -169,6 +169,15 @@ session_record(struct ctx *cx, const struct session_person *p, const struct audi
 	return s;
 }
 
+/* A provider's clock may be ahead of ours: nobody has proved anything in the future. */
+static int64_t
+authenticated_at(const struct session_start *start)
+{
+	if (!start->elsewhere)
+		return start->now_us;
+	return start->authenticated_at < start->now_us ? start->authenticated_at : start->now_us;
+}
+
 status
 session_begin(struct ctx *cx, const struct session_person *p, struct session_start *start)
 {
@@ -188,7 +197,7 @@ session_begin(struct ctx *cx, const struct session_person *p, struct session_sta
 	TRY(db_run(cx, SQL_SESSION_ADD, TEXT(p->org_id), TEXT(id),
 		TEXT(secret_hash(cx->arena, start->secret)),
 		TEXT(secret_hash(cx->arena, session_csrf(cx->arena, start->secret))), TEXT(p->principal_id),
-		INT(start->now_us)));
+		INT(start->now_us), INT(authenticated_at(start))));
 	return session_record(cx, p, &entry);
 }
 
@@ -279,7 +288,7 @@ run_sign_out(struct ctx *cx, const void *in, struct json_out *out)
 
 struct me_out {
 	str id, kind, name, email, org_id, org_slug, org_name, credential, token_id, delegator_id, level,
-		expires_at, mode, csrf_token, recovered_at;
+		expires_at, mode, csrf_token, authenticated_at, recovered_at;
 	struct json *rules, *delegator, *scope;
 	bool may_vote, approval_required;
 	int64_t rate_per_minute;
@@ -317,6 +326,8 @@ static const struct field me_out[] = {
 	FIELD_INT(struct me_out, rate_per_minute, .need = true, .doc = "Tool calls in any 60 seconds."),
 	FIELD_TEXT(struct me_out, expires_at, .doc = "When the token ends."),
 	FIELD_TEXT(struct me_out, csrf_token, .doc = "A session's token for X-CSRF-Token."),
+	FIELD_TEXT(struct me_out, authenticated_at,
+		.doc = "When the person of the session last proved who they are; absent: not known."),
 	FIELD_TEXT(struct me_out, recovered_at,
 		.doc = "When an operator last recovered access to the organization (countersign recover); "
 		       "for 30 "
@@ -376,6 +387,8 @@ write_credential(struct ctx *cx, struct json_out *out, const struct caller *c)
 	json_out_str(out, "credential", c->via_token ? STR("token") : STR("session"));
 	if (!c->via_token) {
 		json_out_str(out, "csrfToken", session_csrf(cx->arena, cx->credential->session));
+		if (c->authenticated_at)
+			json_out_time(out, "authenticatedAt", c->authenticated_at);
 		return;
 	}
 	json_out_str(out, "tokenId", c->token_id);

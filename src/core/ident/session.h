@@ -33,7 +33,9 @@ struct session_start {
 	str secret;   /* a new one, SECRET_KIND_SESSION: made outside the transaction, which may run twice */
 	str old_hash; /* of a session that ends with this, beside the one that came along; may be empty */
 	str how;      /* on the record; empty: by password */
-	int64_t now_us; /* set by session_begin */
+	bool elsewhere; /* another system let them in: authenticated_at says when they proved it there */
+	int64_t authenticated_at; /* elsewhere: 0 where that is not known */
+	int64_t now_us;		  /* set by session_begin */
 };
 
 /* Inside tx_run: ends the session that came with the request, begins another, and puts it on record. */

@@ -10,8 +10,8 @@ ORDER BY o.created_at, o.org_id
 LIMIT 1
 
 -- name: session_add
-INSERT INTO session (org_id, session_id, hash, csrf_hash, principal_id, created_at, seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
+INSERT INTO session (org_id, session_id, hash, csrf_hash, principal_id, created_at, seen_at, authenticated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
 
 -- name: session_end
 UPDATE session SET ended_at = $3 WHERE org_id = $1 AND session_id = $2 AND ended_at IS NULL

@@ -302,6 +302,7 @@ const struct op account_ops[] = {
 		.path = "/api/v1/members/{id}/identity",
 		.rule = "access.member.manage",
 		.effect = OP_DESTRUCTIVE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Unties a member from their account at the identity provider and ends their sessions. "
 		       "At the "

@@ -121,6 +121,8 @@ claims_check(struct ctx *cx, const struct json *token, const struct claims_wante
 	if (!c.subject.len || c.subject.len > LIMIT_OIDC_SUBJECT)
 		return fail(cx, E_INVALID, "it does not say who it is about (sub)");
 	read_email(token, &c);
+	if (!time_of(token, STR("auth_time"), &c.authenticated_at))
+		c.authenticated_at = 0;
 	*out = c;
 	return OK;
 }

@@ -19,6 +19,7 @@ struct claims {
 	str subject;
 	str email; /* as the provider writes it; empty: it does not say */
 	bool email_verified;
+	int64_t authenticated_at; /* auth_time, in microseconds; 0: it does not say */
 };
 
 /* E_INVALID  it is not for us, not now, or not of this sign-in; the message says which */

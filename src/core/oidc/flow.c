@@ -27,6 +27,7 @@ static const struct field fields[] = {
 	FIELD_TEXT(struct flow, return_to, .need = true),
 	FIELD_TEXT(struct flow, org, .need = true),
 	FIELD_TEXT(struct flow, old_hash, .need = true),
+	FIELD_BOOL(struct flow, step_up),
 	FIELD_INT(struct flow, until_us, .need = true),
 	FIELD_END,
 };

@@ -18,6 +18,7 @@ struct flow {
 	str return_to;		    /* a path of ours */
 	str org;		    /* the slug that was asked for, or empty */
 	str old_hash;		    /* of the session that the browser had at the start, or empty */
+	bool step_up;		    /* to authenticate again, not only to be let in */
 	int64_t until_us;
 };
 

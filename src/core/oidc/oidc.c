@@ -50,12 +50,15 @@ go_to(struct ctx *cx, str where, struct json_out *out)
 
 struct start_in {
 	str return_to, org;
+	bool step_up;
 };
 static const struct field start_in[] = {
 	FIELD_TEXT(struct start_in, return_to, .max = LIMIT_OIDC_RETURN,
 		.doc = "Where to go on afterwards: a path of this server; / unless said."),
 	FIELD_TEXT(struct start_in, org, .max = LIMIT_NAME,
 		.doc = "The organization's slug, where somebody is in several."),
+	FIELD_BOOL(struct start_in, step_up,
+		.doc = "The provider shall ask who it is again, whatever it remembers."),
 	FIELD_END,
 };
 
@@ -75,6 +78,10 @@ authorization_url(struct ctx *cx, const struct provider *p, const struct flow *f
 	form_add(&query, "nonce", f->nonce);
 	form_add(&query, "code_challenge", flow_challenge(cx, f));
 	form_add(&query, "code_challenge_method", STR("S256"));
+	if (f->step_up) {
+		form_add(&query, "prompt", STR("login"));
+		form_add(&query, "max_age", STR("0")); /* then the token must say when that was (auth_time) */
+	}
 	return arena_printf(cx->arena, "%.*s%s%.*s", STR_ARG(p->authorization_endpoint),
 		has_query ? "&" : "?", STR_ARG(buf_str(&query)));
 }
@@ -105,6 +112,7 @@ run_start(struct ctx *cx, const void *in, struct json_out *out)
 	f = flow_new(cx, clock_now_us());
 	f.return_to = i->return_to.len ? i->return_to : STR("/");
 	f.org = i->org;
+	f.step_up = i->step_up;
 	if (session.len) /* on the way back the browser will not send it: it is SameSite=Strict */
 		f.old_hash = secret_hash(cx->arena, session);
 	ctx_header(cx, "Set-Cookie",
@@ -198,6 +206,20 @@ find_person(struct ctx *cx, const struct provider *p, str access_token, struct a
 	return account_say(cx, a);
 }
 
+/* Not every provider does what prompt=login asks for; the token says when the person was there. */
+static status
+check_fresh(struct ctx *cx, const struct flow *f, const struct claims *c)
+{
+	int64_t began_us = f->until_us - LIMIT_OIDC_FLOW_US;
+
+	if (!f->step_up || c->authenticated_at >= began_us - LIMIT_OIDC_SKEW_US)
+		return OK;
+	return fail(cx, E_UNAUTHENTICATED,
+		"the identity provider has not asked who you are again (auth_time); sign in with a password, "
+		"or "
+		"ask who runs the provider");
+}
+
 static status
 come_back(struct ctx *cx, const struct callback_in *in, const struct flow *f, struct account *a)
 {
@@ -210,9 +232,12 @@ come_back(struct ctx *cx, const struct callback_in *in, const struct flow *f, st
 	TRY(provider_exchange(cx, cx->oidc, &p, in->code, f->verifier, &tokens));
 	TRY(distrust(cx, check_token(cx, &p, f, &tokens, &a->claims)));
 	a->org = f->org;
+	TRY(check_fresh(cx, f, &a->claims));
 	a->start = (struct session_start){ .secret = secret_new(cx->arena, SECRET_KIND_SESSION),
 		.old_hash = f->old_hash,
-		.how = STR("oidc") };
+		.how = f->step_up ? STR("oidc step-up") : STR("oidc"),
+		.elsewhere = true,
+		.authenticated_at = a->claims.authenticated_at };
 	return find_person(cx, &p, tokens.access_token, a);
 }
 

@@ -535,6 +535,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members",
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Adds a person or a service. Nobody gives a role that holds more than they do. A "
 		       "person gets a "
@@ -550,6 +551,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members/{id}",
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes a member's name, roles or state; what is absent stays. It holds at once, for "
 		       "every "
@@ -564,6 +566,7 @@ const struct op member_ops[] = {
 		.path = "/api/v1/members/{id}",
 		.rule = "access.member.manage",
 		.effect = OP_DESTRUCTIVE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Shuts a member out. Their sessions, their tokens and all they delegated end in the "
 		       "same moment.",

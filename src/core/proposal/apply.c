@@ -7,6 +7,7 @@
 #include "core/visibility.h"
 #include "core/gate/settings.h"
 #include "core/card/card.h"
+#include "core/door/authority.h"
 #include "core/outside/source.h"
 #include "core/proposal/agreed/agreed.h"
 #include "core/proposal/handler.h"
@@ -76,6 +77,8 @@ check_rights(struct ctx *cx, struct applying *a)
 	if (!a->tool || permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
 		return fail(cx, E_NOT_FOUND, "there is no tool called \"%.*s\"", STR_ARG(a->p.tool));
 	TRY(caller_require_in(cx, cx->caller, a->tool->name, a->tool->rules, a->production));
+	if (a->tool->authority)
+		TRY(authority_fresh(cx, a->tool->name));
 	if (a->tool->reveals && cx->caller->kind != PRINCIPAL_USER)
 		return fail(cx, E_FORBIDDEN, "Forbidden: %s (it makes a secret: a person applies it)",
 			a->tool->name);

@@ -2,6 +2,7 @@
 /* Votes, refusals, cancelling and expiry: what happens to a proposal before it is applied. */
 #include "base/fault.h"
 #include "core/audit/audit.h"
+#include "core/door/authority.h"
 #include "core/event.h"
 #include "core/visibility.h"
 #include "core/proposal/proposal.h"
@@ -16,6 +17,20 @@ static status
 not_a_voter(struct ctx *cx, const char *why)
 {
 	return fail(cx, E_FORBIDDEN, "Forbidden: this vote (%s)", why);
+}
+
+/* What concerns who may approve asks for more than the rule to approve: a fresh session, and the operation's own rule. */
+static status
+check_authority(struct ctx *cx, const struct proposal *p, const struct tool *t)
+{
+	struct json *payload;
+
+	if (t->authority)
+		TRY(authority_fresh(cx, t->name));
+	if (!t->may_decide)
+		return OK;
+	TRY(json_parse(cx, p->payload, &payload));
+	return t->may_decide(cx, payload);
 }
 
 /* Who proposed it votes only to confirm it: where the card says so, and signed in (AP-3). */
@@ -74,7 +89,8 @@ check_voter(struct ctx *cx, const struct proposal *p, bool approves)
 		return not_a_voter(cx, "four eyes: the person it was proposed for cannot vote");
 	needed[0] = row_approve_rule(cx->arena, t).ptr;
 	TRY(caller_require(cx, c, t->name, needed));
-	return check_since(cx, p, approves);
+	TRY(check_since(cx, p, approves));
+	return approves ? check_authority(cx, p, t) : OK;
 }
 
 /* Locks it. Who may not see it hears that it is not there. */

@@ -479,13 +479,13 @@ run_events(struct ctx *cx, const void *in, struct json_out *out)
 
 #define DECISION_ERRORS                                                                                      \
 	OP_ERRORS(E_SCOPE, E_NOT_FOUND, E_CONFLICT, E_VIEW, E_TAMPERED, E_GONE, E_DRIFT, E_IN_USE,           \
-		E_APPROVAL, E_TOO_LARGE, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL,         \
-		E_READ_ONLY)
+		E_APPROVAL, E_STEP_UP, E_TOO_LARGE, E_COMMIT_UNKNOWN, E_UNAVAILABLE, E_NOT_CACHED,           \
+		E_DISK_FULL, E_READ_ONLY)
 
 #define PROPOSE_ERRORS                                                                                       \
 	OP_ERRORS(E_SCOPE, E_NOT_FOUND, E_CONFLICT, E_EXISTS, E_KEY_COLLISION, E_IN_USE, E_REFERENCED,       \
-		E_IDEMPOTENCY, E_TAMPERED, E_TOO_LARGE, E_RATE_LIMITED, E_COMMIT_UNKNOWN, E_UNAVAILABLE,     \
-		E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY)
+		E_IDEMPOTENCY, E_TAMPERED, E_STEP_UP, E_TOO_LARGE, E_RATE_LIMITED, E_COMMIT_UNKNOWN,         \
+		E_UNAVAILABLE, E_NOT_CACHED, E_DISK_FULL, E_READ_ONLY)
 
 const struct op proposal_ops[] = {
 	{ .name = "proposal_create",

@@ -305,6 +305,7 @@ const struct tool access_tools[] = {
 		.target = ACCESS_TARGET,
 		.rollback = true,
 		.changes_rights = true,
+		.authority = true,
 		.failure = "The agent's permission stays as it is.",
 		.run = set_permission },
 	{ 0 },

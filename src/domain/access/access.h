@@ -14,9 +14,11 @@
 
 #include "core/gate/tool.h"
 
-extern const struct tool access_tools[];       /* agents and permissions */
-extern const struct tool access_token_tools[]; /* tokens */
-extern const struct tool access_look_tools[];  /* where things are, and the audit log */
+extern const struct tool access_tools[];	/* agents and permissions */
+extern const struct tool access_token_tools[];	/* tokens */
+extern const struct tool access_change_tools[]; /* who may approve */
+extern const char *const access_operations[];	/* what access.change can propose; ended by NULL */
+extern const struct tool access_look_tools[];	/* where things are, and the audit log */
 
 /* What all of them say. */
 #define ACCESS_TARGET "Countersign itself"

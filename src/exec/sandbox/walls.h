@@ -23,10 +23,12 @@ struct walls {
 	const struct walls_path *listed; /* without links (walls_real) */
 	size_t listed_count;
 	const char *list_file; /* more of them: lines of "ro PATH" or "rw PATH"; NULL, or not there: none */
-	str data;	       /* one of the secrets; empty: there is none */
-	str homes;	       /* of package runners, in data: what is below it may be listed all the same */
-	str program;	       /* ours, one of the secrets; what of the system shows it may */
-	const str *secrets;    /* absolute: data, keys, configuration, checkpoints, sockets, our program */
+	const char *
+		program_file; /* digests of the operator's own programs (exec/upstream/program.h); NULL: none */
+	str data;	      /* one of the secrets; empty: there is none */
+	str homes;	      /* of package runners, in data: what is below it may be listed all the same */
+	str program;	      /* ours, one of the secrets; what of the system shows it may */
+	const str *secrets;   /* absolute: data, keys, configuration, checkpoints, sockets, our program */
 	size_t secret_count;
 };
 

@@ -15,6 +15,7 @@
 #include "exec/safe.h"
 #include "exec/upstream/authorization.h"
 #include "exec/upstream/look.h"
+#include "exec/sandbox/walls.h"
 #include "http/client/guard.h"
 #include "json/bind.h"
 #include "json/mend.h"
@@ -593,6 +594,12 @@ const struct walls *
 upstreams_walls(const struct upstreams *u)
 {
 	return u && u->options.programs == UPSTREAM_SANDBOXED ? u->options.walls : NULL;
+}
+
+const char *
+upstreams_program_file(const struct upstreams *u)
+{
+	return u && u->options.walls ? u->options.walls->program_file : NULL;
 }
 
 /* --- the thread that looks --- */

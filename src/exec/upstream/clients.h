@@ -52,4 +52,7 @@ status upstreams_revoke(struct ctx *cx, const struct upstream *of) MUST_USE;
 /* Outside of any transaction, in its lane: its tools, as it lists them now. E_UNAVAILABLE, E_BUSY, E_TOO_LARGE */
 status upstreams_list(struct ctx *cx, const struct upstream *of, struct mcp_tools *out) MUST_USE;
 
+/* Where the digests of the operator's own programs stand (program.h); NULL: nowhere. u may be NULL. */
+const char *upstreams_program_file(const struct upstreams *u);
+
 #endif

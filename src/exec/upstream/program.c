@@ -4,7 +4,11 @@
 #include "base/limits.h"
 #include "exec/sandbox/walls.h"
 #include "json/bind.h"
+#include "json/canon.h"
 #include "json/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 static status
 invalid(struct ctx *cx, const char *path, const char *what)
@@ -74,4 +78,48 @@ program_check(struct ctx *cx, const struct walls *walls, const struct json *p)
 		TRY(walls_check(cx, walls, json_get(path, STR("path"))->text, writable && writable->truth));
 	}
 	return OK;
+}
+
+/* --- the operator's own --- */
+
+status
+program_digest(struct ctx *cx, const struct json *program, const struct json *env, str *out)
+{
+	struct json *both = json_new_object(cx->arena);
+
+	json_add_member(both, STR("program"), json_share(cx->arena, program));
+	json_add_member(both, STR("env"), env ? json_share(cx->arena, env) : json_new_object(cx->arena));
+	return canon_hash(cx, both, out);
+}
+
+/* What cannot be read lists nothing. */
+static bool
+stands_in(const char *file, str digest)
+{
+	FILE *f = fopen(file, "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	ssize_t n;
+
+	while (f && !found && (n = getline(&line, &room, f)) > 0)
+		found = (size_t)n == digest.len + 1 && str_starts((str){ line, (size_t)n }, digest);
+	free(line);
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
+bool
+program_is_listed(struct ctx *cx, const char *file, const struct json *program, const struct json *env)
+{
+	str digest;
+
+	if (!file)
+		return false;
+	if (program_digest(cx, program, env, &digest) != OK) {
+		ctx_clear(cx);
+		return false;
+	}
+	return stands_in(file, digest);
 }

@@ -526,6 +526,7 @@ const struct op upstream_tool_ops[] = {
 		.path = "/api/v1/upstreams/{id}/tools/accept",
 		.rule = MANAGE,
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Offers tools of another MCP server, exactly as they are defined there now, and says "
 		       "what they do.",

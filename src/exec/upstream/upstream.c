@@ -435,6 +435,17 @@ prepare_create(struct ctx *cx, void *in)
 	return program_check(cx, upstreams_walls(upstreams_of(cx)), i->program);
 }
 
+/* A program runs on this machine: but what stands on the operator's own line of `countersign wrap` they have started. */
+static bool
+starts_unlisted(struct ctx *cx, const void *in)
+{
+	const struct create_in *i = in;
+
+	return str_eq(i->kind, STR("stdio")) &&
+	       !(i->program &&
+		       program_is_listed(cx, upstreams_program_file(upstreams_of(cx)), i->program, i->env));
+}
+
 static status
 run_create(struct ctx *cx, const void *in, struct json_out *out)
 {
@@ -546,6 +557,8 @@ const struct op upstream_ops[] = {
 		.path = "/api/v1/upstreams",
 		.rule = MANAGE,
 		.effect = OP_MUTATE,
+		.authority = true,
+		.concerns = starts_unlisted,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Adds another MCP server. None of its tools can be called before an admin has "
 		       "accepted it.",

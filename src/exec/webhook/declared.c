@@ -413,6 +413,7 @@ const struct op declared_ops[] = {
 		.path = "/api/v1/connections/{id}/tools/{name}",
 		.rule = RULE,
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Declares a tool of a connection, or says all of it anew; it is offered at once as "
 		       "webhook.<name>.",

@@ -237,6 +237,9 @@ can_fail(const struct op *op, status s)
 	case E_UNAUTHENTICATED:
 	case E_FORBIDDEN:
 		return !is_public;
+	case E_STEP_UP:
+	case E_APPROVAL:
+		return op->authority;
 	default:
 		return false;
 	}
@@ -296,6 +299,8 @@ add_security(const struct api *api, struct json *operation, const struct op *op)
 	struct json *need;
 
 	add_text(api, operation, "x-rule", op->rule);
+	if (op->authority) /* only in a session that has authenticated recently */
+		add(operation, "x-authority", json_new_bool(api->arena, true));
 	if (strcmp(op->rule, RULE_PUBLIC) == 0)
 		return;
 	need = json_new_object(api->arena);

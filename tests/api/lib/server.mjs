@@ -17,7 +17,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { checkAnswer } from './contract.mjs';
+import { Admins } from './admins.mjs';
+import { checkAnswer, operationOf } from './contract.mjs';
 import { closed, freePort, killAtExit, removeTree, stopped, temporaryDirectory, until } from './process.mjs';
 import { found, lookAt, secret, secretToo, watch } from './secret.mjs';
 
@@ -138,10 +139,29 @@ class Server {
 		return this.request('POST', target, { body, ...options });
 	}
 
-	/** The same requests with a bearer token. */
+	/** Does it decide who may approve? Then it is only for a person in a session who has authenticated recently. */
+	isAuthority(method, target) {
+		return Boolean(this.openapi && operationOf(this.openapi, method, target.split('?')[0])?.['x-authority']);
+	}
+
+	/** Headers of somebody who signs in now. */
+	signIn(email, password) {
+		return new Admins(this).signIn(email, password);
+	}
+
+	/** What only people in a fresh session may change, by the admins of this server. */
+	get admins() {
+		if (!this.first.admins) Object.defineProperty(this.first, 'admins', { value: new Admins(this) }); // whichever server stands for this database
+		return Object.assign(this.first.admins, { server: this });
+	}
+
+	/** The same requests with a bearer token. What only a session may, the first admin's asks in one, unless `session` is false. */
 	as(token) {
 		const authorized = (options = {}) => ({ ...options, headers: { authorization: `Bearer ${token}`, ...options.headers } });
-		const ask = (method, target, body, options) => this.request(method, target, authorized({ body, ...options }));
+		const ask = (method, target, body, { session = true, ...options } = {}) =>
+			session && token === this.first?.adminToken && this.isAuthority(method, target)
+				? this.admins.request(method, target, { body, ...options })
+				: this.request(method, target, authorized({ body, ...options }));
 		return {
 			get: (target, options) => ask('GET', target, undefined, options),
 			delete: (target, options) => ask('DELETE', target, undefined, options),

@@ -96,7 +96,7 @@ export class Place {
 		return (await readFile(path.join(this.data, 'address'), 'utf8')).split('\n')[0];
 	}
 
-	/** A request as the first admin. */
+	/** A request as the first admin, with the token. */
 	async admin(method, target, body) {
 		const { adminToken } = await this.json('first.json');
 		const response = await fetch((await this.url()) + target, {
@@ -109,10 +109,10 @@ export class Place {
 		return json;
 	}
 
-	/** The command line as the first admin. */
+	/** The command line as the first admin, who signs in. */
 	async cli(...args) {
-		const { adminToken } = await this.json('first.json');
-		const result = await run(args, { env: { COUNTERSIGN_SERVER: await this.url(), COUNTERSIGN_TOKEN: adminToken } });
+		const { adminEmail, adminPassword } = await this.json('first.json');
+		const result = await run(args, { env: { COUNTERSIGN_SERVER: await this.url(), COUNTERSIGN_EMAIL: adminEmail, COUNTERSIGN_PASSWORD: adminPassword } });
 		if (result.code !== 0) throw new Error(`${args.join(' ')} ended with ${result.code}: ${result.stderr}`);
 		return result.stdout;
 	}

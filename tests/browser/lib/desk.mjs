@@ -50,6 +50,7 @@ export class Desk {
 	async member(name, roles = ['admin']) {
 		const email = `${name.toLowerCase().replaceAll(/[^a-z]+/g, '.')}.${++this.world.count}@example.org`;
 		const { id, password } = await addPerson(this.world.server, this.world.admin, { name, email, roles });
+		if (roles.includes('admin')) this.world.server.admins.others.push(() => this.world.server.signIn(email, password));
 		return { id, name, email, password };
 	}
 

@@ -3,7 +3,9 @@
 #include "tests/unit/unit.h"
 
 #include "app/app.h"
+#include "core/ident/rule.h"
 #include "core/op.h"
+#include "domain/access/access.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -83,6 +85,110 @@ every_operation_is_named_in_a_test_of_the_api(void **state)
 	}
 	assert_int_equal(missing, 0);
 	assert_false(names(text, "server_nonsense")); /* the search can fail */
+}
+
+/* --- who may approve is changed in a fresh session (ID-6, AP-4; docs/decisions/0033) --- */
+
+/* They change rights, or what only admins change, and need no fresh session all the same. */
+static const struct {
+	const char *op, *because;
+} exceptions[] = {
+	{ "agent_create", "an agent has no right before it has a token" },
+	{ "agent_change", "its name, its domain, whether it is shut out: its rights are its tokens" },
+	{ "agent_disable", "it only takes away" },
+	{ "token_mint", "never more than one's own rights, and a token that votes only in a session" },
+	{ "token_renew", "never more than one's own rights" },
+	{ "token_revoke", "it only takes away" },
+	{ "override_create",
+		"one's own word, which lifts nothing of category C, high risk or that destroys" },
+	{ "override_delete", "it only takes away" },
+	{ "me_password", "one's own, in a session, with the password until now" },
+	{ "project_create", "it has no environment yet" },
+	{ "project_change", "its name and target field say nothing about approval" },
+	{ "environment_create", "a new one holds nothing that was guarded before" },
+	{ "audit_erase", "it says nothing about approval" },
+	{ "upstream_patch", "switches a server off, or on with what was accepted of it" },
+	{ "upstream_delete", "it only takes away" },
+	{ "upstream_refresh", "what it finds is in quarantine" },
+	{ "upstream_tools_refuse", "it only takes away" },
+	{ "upstream_authorize", "a connection: none of its tools is offered before it is accepted" },
+	{ "upstream_authorized", "a connection: none of its tools is offered before it is accepted" },
+	{ "upstream_unauthorize", "it only takes away" },
+	{ "connection_create", "a connection: no tool before one is declared" },
+	{ "connection_change", "a connection: an approved card names its address" },
+	{ "connection_rotate", "our own key for signing what is sent" },
+	{ "connection_delete", "it only takes away" },
+	{ "connection_test", "sends a test, which is marked as one" },
+	{ "connection_tool_delete", "it only takes away" },
+	{ "delivery_retry", "sends again what was to be sent" },
+};
+
+static bool
+is_exception(const struct op *op)
+{
+	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++)
+		if (strcmp(exceptions[i].op, op->name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+may_concern_approval(const struct op *op)
+{
+	return op->effect != OP_READ && strcmp(op->rule, RULE_PUBLIC) != 0 &&
+	       (op->tx == OP_TX_RIGHTS || rule_guarded(str_of(op->rule)));
+}
+
+/* PA-14 ID-6 AP-4 */
+static void
+what_changes_rights_needs_a_fresh_session_or_says_why_not(void **state)
+{
+	size_t flagged = 0, excepted = 0;
+
+	(void)state;
+	for (const struct op *const *t = app_ops; *t; t++) {
+		OP_EACH (op, *t) {
+			bool asked = op->authority != is_exception(op);
+
+			if (may_concern_approval(op) && !asked)
+				print_error("%s: flag it, or say why not (never both)\n", op->name);
+			assert_true(asked || !may_concern_approval(op));
+			assert_true(!op->concerns || op->authority);
+			flagged += op->authority;
+			excepted += is_exception(op);
+		}
+	}
+	assert_int_equal(flagged, 18);
+	assert_int_equal(excepted, sizeof(exceptions) / sizeof(exceptions[0]));
+}
+
+static bool
+is_proposable(const char *name)
+{
+	for (const char *const *o = access_operations; *o; o++)
+		if (strcmp(*o, name) == 0)
+			return true;
+	return false;
+}
+
+static void
+each_of_them_can_be_proposed_by_access_change(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (const struct op *const *t = app_ops; *t; t++) {
+		OP_EACH (op, *t) {
+			if (op->authority && !is_proposable(op->name))
+				print_error(
+					"access_operations (domain/access/change.c) lacks %s\n", op->name);
+			assert_true(!op->authority || is_proposable(op->name));
+			count += op->authority;
+		}
+	}
+	for (const char *const *o = access_operations; *o; o++)
+		count--;
+	assert_int_equal(count, 0);
 }
 
 /* --- the check itself --- */
@@ -217,6 +323,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_table_is_complete),
 		cmocka_unit_test(every_operation_is_named_in_a_test_of_the_api),
+		cmocka_unit_test(what_changes_rights_needs_a_fresh_session_or_says_why_not),
+		cmocka_unit_test(each_of_them_can_be_proposed_by_access_change),
 		cmocka_unit_test(an_incomplete_operation_is_found),
 		cmocka_unit_test(operations_that_clash_are_found),
 		cmocka_unit_test(an_operation_without_a_rule_can_be_called_by_nobody),

@@ -761,7 +761,7 @@ a_read_runs_outside_at_once_and_leaves_its_row(void **state) /* TL-5, EX-5 */
 	static const char *const body = "{\"tool\":\"mcp__files__look\",\"input\":{\"path\":\"/a\"}}";
 	struct json *c;
 
-	(void)asked(w, &w->admin, "agent_tools_put",
+	(void)asked(w, &w->session, "agent_tools_put",
 		with_id(w, arena_cstr(&w->arena, w->first.agent_id),
 			",\"tools\":[{\"toolName\":\"mcp__files__look\",\"permissionStatus\":\"always_"
 			"allow\"}]"));

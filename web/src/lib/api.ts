@@ -72,9 +72,33 @@ async function refuse(response: Response, path: string): Promise<never> {
 	throw error;
 }
 
-export async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+async function askOnce<T>(method: string, path: string, body?: object): Promise<T> {
 	const response = await send(method, path, body);
 	return response.ok ? ((await read(response)) as T) : refuse(response, path);
+}
+
+/** Set while a person is to say again that it is them (ui/stepup.tsx): true when they have, false when they will not. */
+export const stepUp = store<((done: boolean) => void) | null>(null);
+let asked: Promise<boolean> | null = null;
+
+/** One dialog, however many requests wait for it. */
+function askWhoItIs(): Promise<boolean> {
+	asked ??= new Promise<boolean>((resolve) => stepUp.set(resolve)).finally(() => {
+		stepUp.set(null);
+		asked = null;
+	});
+	return asked;
+}
+
+export const authenticate = (password: string): Promise<unknown> => askOnce('POST', '/api/v1/session/step-up', { password });
+
+export async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+	try {
+		return await askOnce<T>(method, path, body);
+	} catch (error) {
+		if (!(error instanceof ApiError) || error.code !== 'step_up_required' || !(await askWhoItIs())) throw error;
+	}
+	return ask<T>(method, path, body);
 }
 
 /** A file of the server's, not JSON of its own. */

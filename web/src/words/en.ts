@@ -29,6 +29,13 @@ export const en = {
 		insecure: 'This page was not loaded over HTTPS, and browsers keep no session then. Use https://, or http://localhost on this machine.',
 	},
 
+	stepUp: {
+		title: 'Is it you?',
+		text: 'This concerns who may approve. Say again who you are; it holds for ten minutes.',
+		submit: 'Go on',
+		provider: 'Say it at your organization',
+	},
+
 	shell: {
 		palette: 'Commands',
 		theme: 'Colours',

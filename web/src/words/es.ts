@@ -28,6 +28,13 @@ export const es: Words = {
 		insecure: 'Esta página no se cargó por HTTPS, y así los navegadores no guardan la sesión. Usa https://, o http://localhost en esta máquina.',
 	},
 
+	stepUp: {
+		title: '¿Eres tú?',
+		text: 'Esto afecta a quién puede aprobar. Di de nuevo quién eres; vale durante diez minutos.',
+		submit: 'Seguir',
+		provider: 'Decirlo en tu organización',
+	},
+
 	shell: {
 		palette: 'Comandos',
 		theme: 'Colores',

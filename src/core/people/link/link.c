@@ -200,6 +200,7 @@ const struct op link_ops[] = {
 		.path = "/api/v1/members/{id}/link",
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Makes a one-time link for a person who forgot their password, or never used their "
 		       "first "

@@ -409,6 +409,16 @@ static const struct field environment_change_in[] = {
 	FIELD_END,
 };
 
+/* Whether approval is needed there, or asked for in another way; a name decides nothing. */
+static bool
+changes_kind(struct ctx *cx, const void *arg)
+{
+	const struct environment_in *in = arg;
+
+	(void)cx;
+	return in->production || in->approval_gate;
+}
+
 static status
 run_environment_change(struct ctx *cx, const void *arg, struct json_out *out)
 {
@@ -524,6 +534,8 @@ const struct op project_ops[] = {
 		.path = "/api/v1/envs/{id}",
 		.rule = "access.environment.write",
 		.effect = OP_MUTATE,
+		.authority = true,
+		.concerns = changes_kind,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes the name of an environment, whether it is production, and whether changes in "
 		       "it "
