@@ -23,6 +23,7 @@ struct behind;
 struct lanes;
 struct leases;
 struct live;
+struct numbers;
 struct oauth;
 struct oidc;
 struct outside;
@@ -32,6 +33,7 @@ struct later;
 struct recall;
 struct registry;
 struct reservoir;
+struct sealer;
 struct toolsets;
 struct tx;
 struct visibility;
@@ -87,6 +89,8 @@ struct ctx {
 	struct leases *leases;	      /* calls of budgets to be had without asking (core/gate); NULL: none */
 	struct behind *behind;	      /* who writes rows of reads a moment later (core/gate); NULL: nobody */
 	struct purse *purse;   /* what this request's one call was paid with (core/gate); NULL: each pays */
+	struct numbers *numbers; /* what was decided, outside the database (core/audit); NULL: not remembered */
+	struct sealer *sealer; /* holds checkpoints that answers have (core/audit); NULL: nobody */
 	struct recall *recall; /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;     /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;   /* samples of contexts (domain/flag); NULL: none */

@@ -18,7 +18,7 @@
 #include "core/audit/audit.h"
 #include "core/audit/export.h"
 #include "core/audit/row.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/seal.h"
 #include "core/audit/verify.h"
 #include "core/id.h"
 #include "db/db.h"

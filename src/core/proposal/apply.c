@@ -274,7 +274,8 @@ record(struct ctx *cx, struct applying *a, enum audit_action action, const char 
 		.before = r->before,
 		.after = r->after,
 		.subject = r->before || r->after ? r->subject : (str){ 0 },
-		.outcome = str_of(outcome) };
+		.outcome = str_of(outcome),
+		.chain = a->p.chain };
 	struct audit_entry proposal = change;
 
 	TRY(approvers(cx, a, &change.approvers));
