@@ -164,7 +164,8 @@ write_audit(const struct app *app, struct buf *b)
 	if (app->sealer)
 		sealer_stats(app->sealer, &s);
 	one(b, "countersign_audit_refused", "gauge",
-		"Organizations whose log is not sealed or signed, because it was tampered with or rolled back.",
+		"Organizations whose log is not sealed or signed, because it was tampered with or rolled "
+		"back.",
 		s.refused);
 	one(b, "countersign_audit_failures_total", "counter",
 		"Times that a log could not be sealed or signed.", s.failures);

@@ -88,8 +88,9 @@ struct ctx {
 	struct known *known;	      /* callers whose rights have not changed (core/known); NULL: none */
 	struct leases *leases;	      /* calls of budgets to be had without asking (core/gate); NULL: none */
 	struct behind *behind;	      /* who writes rows of reads a moment later (core/gate); NULL: nobody */
-	struct purse *purse;   /* what this request's one call was paid with (core/gate); NULL: each pays */
-	struct numbers *numbers; /* what was decided, outside the database (core/audit); NULL: not remembered */
+	struct purse *purse; /* what this request's one call was paid with (core/gate); NULL: each pays */
+	struct numbers
+		*numbers;      /* what was decided, outside the database (core/audit); NULL: not remembered */
 	struct sealer *sealer; /* holds checkpoints that answers have (core/audit); NULL: nobody */
 	struct recall *recall; /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;     /* compiled rulesets (domain/flag); NULL: none */

@@ -709,7 +709,7 @@ enum waiting_change {
 	W_CHANGE,   /* a column of one */
 	W_MISSING,  /* one of a proposal is gone */
 	W_ROW_GONE, /* one is gone, and was only forgotten in the list of those that wait */
-	W_REPLAY,   /* one with the number of another, rightly authenticated: of a time line that was given up */
+	W_REPLAY, /* one with the number of another, rightly authenticated: of a time line that was given up */
 	W_CHANGES
 };
 
@@ -745,27 +745,37 @@ change_waiting(struct rig *r, enum waiting_change change)
 
 	switch (change) {
 	case W_FORGE:
-		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS("1") "; "
-		       "UPDATE t SET entry_id = 'f' || entry_id, number = 4, action = 'proposal.applied'; "
-		       "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT org_id, entry_id FROM t";
+		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS(
+			"1") "; "
+			     "UPDATE t SET entry_id = 'f' || entry_id, number = 4, action = "
+			     "'proposal.applied'; "
+			     "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT "
+			     "org_id, entry_id FROM t";
 	case W_BARE:
-		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS("1") "; "
-		       "UPDATE t SET entry_id = 'f' || entry_id, number = 0, mac = ''; "
-		       "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT org_id, entry_id FROM t";
+		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS(
+			"1") "; "
+			     "UPDATE t SET entry_id = 'f' || entry_id, number = 0, mac = ''; "
+			     "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT "
+			     "org_id, entry_id FROM t";
 	case W_CHANGE: {
 		const char *c = one_of(r, columns, sizeof(columns) / sizeof(columns[0]) - 1); /* not its id */
 
-		return arena_printf(&r->arena, "UPDATE audit_entry SET %s = %s || 'x' WHERE " WAITS("2"), c, c).ptr;
+		return arena_printf(
+			&r->arena, "UPDATE audit_entry SET %s = %s || 'x' WHERE " WAITS("2"), c, c)
+			.ptr;
 	}
 	case W_MISSING:
-		return "DELETE FROM audit_pending WHERE entry_id IN (SELECT entry_id FROM audit_entry WHERE " WAITS("2") "); "
-		       "DELETE FROM audit_entry WHERE " WAITS("2");
+		return "DELETE FROM audit_pending WHERE entry_id IN (SELECT entry_id FROM audit_entry "
+		       "WHERE " WAITS("2") "); "
+					   "DELETE FROM audit_entry WHERE " WAITS("2");
 	case W_ROW_GONE:
 		return "DELETE FROM audit_entry WHERE " WAITS("3");
 	default: /* W_REPLAY */
 		return "ATTACH 'old.db' AS old; DROP INDEX audit_entry_by_number; "
-		       "INSERT INTO audit_entry SELECT * FROM old.audit_entry WHERE " WAITS("3") "; "
-		       "INSERT INTO audit_pending SELECT org_id, entry_id FROM old.audit_entry WHERE " WAITS("3");
+		       "INSERT INTO audit_entry SELECT * FROM old.audit_entry WHERE " WAITS(
+			       "3") "; "
+				    "INSERT INTO audit_pending SELECT org_id, entry_id FROM old.audit_entry "
+				    "WHERE " WAITS("3");
 	}
 }
 
@@ -792,7 +802,8 @@ tamper_waiting(struct rig *r, enum waiting_change change)
 	judge(r, arena_printf(&r->arena, "waiting, %s: the sealer", names[change]).ptr,
 		s == E_CONFLICT ? STR("refused") : STR(""));
 	ctx_clear(&r->cx);
-	judge(r, arena_printf(&r->arena, "waiting, %s: the verification", names[change]).ptr, verify_stored(r));
+	judge(r, arena_printf(&r->arena, "waiting, %s: the verification", names[change]).ptr,
+		verify_stored(r));
 }
 
 static void

@@ -84,7 +84,7 @@ struct audit_entry {
 	int64_t version;		   /* of the resource, where it has one */
 	const struct json *before, *after; /* the change; encrypted beside the log */
 	str subject;			   /* whose key encrypts them; empty: the organization's */
-	struct audit_chain *chain; /* of the proposal that is locked (chain.h); NULL: none is */
+	struct audit_chain *chain;	   /* of the proposal that is locked (chain.h); NULL: none is */
 };
 
 /*

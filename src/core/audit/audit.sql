@@ -41,7 +41,7 @@ SELECT e.proposal_id, e.number FROM audit_leaf l JOIN audit_entry e ON e.org_id 
 WHERE l.org_id = $1 AND l.leaf_index >= $2 AND l.leaf_index < $3 AND e.number > 1 ORDER BY l.leaf_index
 
 -- name: audit_unchained
--- Of the entries from one id to another the first whose number another one has, too (the last column: how many have it), or whose
+-- Of the entries from one id to another those whose number another one has, too (the last column: how many have it), or whose
 -- predecessor is missing. The first entry of a proposal is in no index by number; one from before has none, and then it must be in
 -- the tree.
 SELECT e.entry_id, e.proposal_id, e.number,
@@ -57,7 +57,7 @@ WHERE e.org_id = $1 AND e.entry_id >= $2 AND e.entry_id <= $3 AND e.number > 1 A
 		AND f.resource_id = e.proposal_id AND f.resource_id <> '' AND f.proposal_id = e.proposal_id
 		AND f.action = 'proposal.created' AND (f.number = 1 OR EXISTS (
 			SELECT 1 FROM audit_leaf l WHERE l.org_id = f.org_id AND l.entry_id = f.entry_id)))))
-ORDER BY e.entry_id LIMIT 1
+ORDER BY e.entry_id LIMIT 1000
 
 -- name: audit_begun
 -- Since when entries must carry a MAC.

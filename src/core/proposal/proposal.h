@@ -68,9 +68,9 @@ struct proposal {
 	int64_t fence;	     /* how often it was claimed, to be done outside; an outcome must name it */
 	int64_t deadline_at; /* of that claim: for an answer */
 	str mac;
-	int64_t entries;	   /* the number of its last entry in the log; 0: from before there were numbers */
-	int64_t last_entry;	   /* the same as the log has it; 0: none but the first */
-	struct audit_chain *chain; /* while it is locked, shared by its copies: goes into its entries */
+	int64_t entries;    /* the number of its last entry in the log; 0: from before there were numbers */
+	int64_t last_entry; /* the same as the log has it; 0: none but the first */
+	struct audit_chain *chain;    /* while it is locked, shared by its copies: goes into its entries */
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */
 	bool proposer_may;	      /* of a fresh one: who asked holds the tool's own rules, too */

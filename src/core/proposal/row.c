@@ -154,7 +154,8 @@ row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 	TRY(verify(cx, &p));
 	if (numbers_behind(cx->numbers, org_id, p.id, p.entries))
 		return fail(cx, E_TAMPERED,
-			"proposal %.*s was put back: more was decided about it than the database says; nothing was "
+			"proposal %.*s was put back: more was decided about it than the database says; "
+			"nothing was "
 			"done",
 			STR_ARG(id));
 	TRY(row_card(cx, &p, &p.card_read));

@@ -237,6 +237,8 @@ can_fail(const struct op *op, status s)
 	case E_UNAUTHENTICATED:
 	case E_FORBIDDEN:
 		return !is_public;
+	case E_TAMPERED: /* the count of changes of rights (core/audit/seal/chain.h) */
+		return op->tx == OP_TX_RIGHTS;
 	default:
 		return false;
 	}

@@ -562,7 +562,8 @@ the_sealer_signs_by_itself(void **state)
 	struct sealer_stats stats = { .rounds = 0 };
 	struct sealer *s;
 
-	assert_status(sealer_start(&w->cx, &o, &s), OK); /* what was there before it seals at once (begin.h) */
+	assert_status(
+		sealer_start(&w->cx, &o, &s), OK); /* what was there before it seals at once (begin.h) */
 	add_plain(w, 0);
 	while (stats.checkpoints == 0) {
 		sealer_stats(s, &stats);
@@ -625,14 +626,16 @@ a_log_that_never_rests_is_signed_all_the_same(void **state)
 	struct sealer_stats stats = { .rounds = 0 };
 	struct sealer *s;
 
-	assert_status(sealer_start(&w->cx, &o, &s), OK); /* what was there before it seals at once (begin.h) */
+	assert_status(
+		sealer_start(&w->cx, &o, &s), OK); /* what was there before it seals at once (begin.h) */
 	assert_status(tx_run(&w->cx, add_many, &many), OK);
 	sealer_kick(s);
 	while (stats.entries < many.count) { /* or for an hour */
 		sealer_stats(s, &stats);
 		(void)sched_yield();
 	}
-	assert_true(stats.checkpoints >= 2); /* one before all were sealed, and on at once without another kick */
+	assert_true(
+		stats.checkpoints >= 2); /* one before all were sealed, and on at once without another kick */
 	sealer_stop(s);
 }
 

@@ -56,7 +56,8 @@ find_waiting(struct ctx *cx, void *arg)
 {
 	struct beginning *b = arg;
 
-	return db_all(cx, SQL_AUDIT_WAITING, waiting_fields, sizeof(*b->orgs), &b->orgs, &b->count, INT(PAGE));
+	return db_all(
+		cx, SQL_AUDIT_WAITING, waiting_fields, sizeof(*b->orgs), &b->orgs, &b->count, INT(PAGE));
 }
 
 static status
@@ -133,8 +134,8 @@ audit_begin(struct ctx *cx, const char *held_dir)
 		TRY(seal_those_of_before(cx, &b));
 	else if (b.installed && !marked)
 		LOG(LOG_ERROR, "audit.refused",
-			LOG_STR("message",
-				STR("the mark since when entries carry a MAC was changed outside of Countersign")));
+			LOG_STR("message", STR("the mark since when entries carry a MAC was changed outside "
+					       "of Countersign")));
 	if (b.installed && !marked)
 		TRY(tx_run(cx, mark, &b));
 	return noted ? OK : note_write(cx, held_dir);

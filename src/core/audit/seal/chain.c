@@ -56,7 +56,8 @@ rights_load(struct ctx *cx, str org_id, struct rights_row *out, str *out_problem
 	TRY(s);
 	if (numbers_behind(cx->numbers, org_id, STR(""), out->number))
 		*out_problem = arena_printf(cx->arena,
-			"changes of rights that were made are not there any more: the last one is number %" PRId64,
+			"changes of rights that were made are not there any more: the last one is number "
+			"%" PRId64,
 			out->number);
 	else if (!rights_fit(cx, org_id, out))
 		*out_problem = arena_printf(cx->arena,
@@ -146,7 +147,8 @@ chain_follow(struct ctx *cx, str org_id, int64_t from, int64_t to)
 	TRY(db_all(cx, SQL_AUDIT_NUMBERED, numbered_fields, sizeof(*rows), &rows, &count, TEXT(org_id),
 		INT(from), INT(to)));
 	for (size_t i = 0; cx->numbers && i < count; i++)
-		numbers_see(cx->numbers, org_id, rows[i].proposal_id, rows[i].number, until(rows[i].proposal_id));
+		numbers_see(
+			cx->numbers, org_id, rows[i].proposal_id, rows[i].number, until(rows[i].proposal_id));
 	return OK;
 }
 
@@ -158,7 +160,8 @@ chain_check_mac(struct ctx *cx, const struct audit_row *row)
 	str mac;
 
 	if (!row->org_id.len)
-		return fail(cx, E_CONFLICT, "the entry %.*s was deleted before it was sealed", STR_ARG(row->id));
+		return fail(
+			cx, E_CONFLICT, "the entry %.*s was deleted before it was sealed", STR_ARG(row->id));
 	TRY(audit_row_mac(cx, row, &mac));
 	if (str_eq_secret(mac, row->mac))
 		return OK;
@@ -179,48 +182,68 @@ static const struct field unchained_fields[] = {
 	FIELD_END,
 };
 
+static status
+unchained(struct ctx *cx, const struct unchained *u)
+{
+	str of = u->proposal_id.len ? arena_printf(cx->arena, "the proposal %.*s", STR_ARG(u->proposal_id))
+				    : STR("the changes of rights");
+
+	if (u->same > 1)
+		return fail(cx, E_CONFLICT,
+			"the entry %.*s was put in: there are two of %.*s with the number %" PRId64,
+			STR_ARG(u->id), STR_ARG(of), u->number);
+	return fail(cx, E_CONFLICT, "an entry is missing: number %" PRId64 " of %.*s, before %.*s",
+		u->number - 1, STR_ARG(of), STR_ARG(u->id));
+}
+
+/* Was the one before it given up? */
+static bool
+given_up(struct ctx *cx, const struct unchained *u, str missing)
+{
+	str line, want = arena_printf(cx->arena, "%.*s %" PRId64,
+			  STR_ARG(u->proposal_id.len ? u->proposal_id : STR("rights")), u->number - 1);
+
+	while (u->same <= 1 && str_cut(missing, '\n', &line, &missing))
+		if (str_eq(line, want))
+			return true;
+	return false;
+}
+
 /* Those from one to another, sealed or not: what was sealed among them fitted, and still must. */
 static status
-check_numbers(struct ctx *cx, str org_id, str first, str last)
+check_numbers(struct ctx *cx, str org_id, str first, str last, str missing)
 {
-	struct unchained u;
-	str of;
-	status s = db_one(cx, SQL_AUDIT_UNCHAINED, unchained_fields, &u, TEXT(org_id),
-		TEXT(first), TEXT(last));
+	struct unchained *rows;
+	size_t count;
 
-	if (s == E_NOT_FOUND) {
-		ctx_clear(cx);
-		return OK;
-	}
-	TRY(s);
-	of = u.proposal_id.len ? arena_printf(cx->arena, "the proposal %.*s", STR_ARG(u.proposal_id))
-			       : STR("the changes of rights");
-	if (u.same > 1)
-		return fail(cx, E_CONFLICT, "the entry %.*s was put in: %.*s have two with the number %" PRId64,
-			STR_ARG(u.id), STR_ARG(of), u.number);
-	return fail(cx, E_CONFLICT, "an entry is missing: number %" PRId64 " of %.*s, before %.*s", u.number - 1,
-		STR_ARG(of), STR_ARG(u.id));
+	TRY(db_all(cx, SQL_AUDIT_UNCHAINED, unchained_fields, sizeof(*rows), &rows, &count, TEXT(org_id),
+		TEXT(first), TEXT(last)));
+	for (size_t i = 0; i < count; i++)
+		if (!given_up(cx, &rows[i], missing))
+			return unchained(cx, &rows[i]);
+	return OK;
 }
 
 status
-chain_check(struct ctx *cx, const struct audit_row *rows, size_t count, bool before)
+chain_check(struct ctx *cx, const struct audit_row *rows, size_t count, const struct chain_rule *rule)
 {
 	bool numbered = false;
 
 	for (size_t i = 0; i < count; i++) {
 		struct arena_mark mark = arena_mark(cx->arena);
 
-		if (before && !rows[i].mac.len && !rows[i].number && rows[i].org_id.len)
+		if (rule->before && !rows[i].mac.len && !rows[i].number && rows[i].org_id.len)
 			continue;
 		TRY(chain_check_mac(cx, &rows[i]));
 		arena_rewind(cx->arena, mark);
 		numbered |= rows[i].number > 1;
 	}
-	return numbered ? check_numbers(cx, rows[0].org_id, rows[0].id, rows[count - 1].id) : OK;
+	return numbered ? check_numbers(cx, rows[0].org_id, rows[0].id, rows[count - 1].id, rule->missing)
+			: OK;
 }
 
 status
 chain_check_all(struct ctx *cx, str org_id)
 {
-	return check_numbers(cx, org_id, STR(""), STR("~"));
+	return check_numbers(cx, org_id, STR(""), STR("~"), (str){ NULL, 0 });
 }

@@ -36,12 +36,16 @@ status chain_follow(struct ctx *cx, str org_id, int64_t from, int64_t to) MUST_U
 status chain_rights_problem(struct ctx *cx, str org_id, str *out_problem) MUST_USE;
 
 /*
- * Rows that wait to be sealed, one at least, by id: each carries its MAC and follows its predecessor. before: entries that
- * were written before there were MACs are among them, and that is right.
+ * Rows that wait to be sealed, one at least, by id: each carries its MAC and follows its predecessor.
  *
  * E_CONFLICT  one does not: a sentence names it
  */
-status chain_check(struct ctx *cx, const struct audit_row *rows, size_t count, bool before) MUST_USE;
+struct chain_rule {
+	bool before; /* entries that were written before there were MACs are among them, and that is right */
+	str missing; /* "<proposal id or rights> <number>\n" ...: entries that somebody has looked for and given up */
+};
+status chain_check(struct ctx *cx, const struct audit_row *rows, size_t count, const struct chain_rule *rule)
+	MUST_USE;
 
 /* In a read: do all entries of the organization follow their predecessors? E_CONFLICT  one does not */
 status chain_check_all(struct ctx *cx, str org_id) MUST_USE;

@@ -15,7 +15,7 @@
 
 /* An organization's id is ours, but a file's name must be safe whatever it is. */
 static status
-path_of(struct ctx *cx, const char *dir, str org_id, str *out)
+path_of(struct ctx *cx, const char *dir, str org_id, const char *what, str *out)
 {
 	for (size_t i = 0; i < org_id.len; i++) {
 		char c = org_id.ptr[i];
@@ -24,18 +24,18 @@ path_of(struct ctx *cx, const char *dir, str org_id, str *out)
 			    c == '-' || c == '_'))
 			return fail(cx, E_INVALID, "the organization's id is not one");
 	}
-	*out = arena_printf(cx->arena, "%s/%.*s.checkpoint", dir, STR_ARG(org_id));
+	*out = arena_printf(cx->arena, "%s/%.*s.%s", dir, STR_ARG(org_id), what);
 	return OK;
 }
 
-status
-held_read(struct ctx *cx, const char *held_dir, str org_id, str *out_note)
+static status
+read_file(struct ctx *cx, const char *held_dir, str org_id, const char *what, str *out_note)
 {
 	char *text;
 	ssize_t n;
 	str path = STR("");
 
-	TRY(path_of(cx, held_dir, org_id, &path));
+	TRY(path_of(cx, held_dir, org_id, what, &path));
 	scoped_fd fd = open(path.ptr, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		*out_note = (str){ NULL, 0 };
@@ -44,10 +44,22 @@ held_read(struct ctx *cx, const char *held_dir, str org_id, str *out_note)
 	text = arena_alloc(cx->arena, LIMIT_CHECKPOINT);
 	n = fd < 0 ? -1 : pread(fd, text, LIMIT_CHECKPOINT, 0);
 	if (n < 0)
-		return fail(cx, E_UNAVAILABLE, "the held checkpoint %s cannot be read: %s", path.ptr,
-			strerror(errno));
+		return fail(cx, E_UNAVAILABLE, "%s, which is held against the log, cannot be read: %s",
+			path.ptr, strerror(errno));
 	*out_note = (str){ text, (size_t)n };
 	return OK;
+}
+
+status
+held_read(struct ctx *cx, const char *held_dir, str org_id, str *out_note)
+{
+	return read_file(cx, held_dir, org_id, "checkpoint", out_note);
+}
+
+status
+held_missing(struct ctx *cx, const char *held_dir, str org_id, str *out_lines)
+{
+	return read_file(cx, held_dir, org_id, "missing", out_lines);
 }
 
 static bool
@@ -64,7 +76,7 @@ held_write(struct ctx *cx, const char *held_dir, str org_id, str note)
 	int wrong;
 	str path = STR("");
 
-	TRY(path_of(cx, held_dir, org_id, &path));
+	TRY(path_of(cx, held_dir, org_id, "checkpoint", &path));
 	draft = arena_printf(cx->arena, "%s.%.*s", path.ptr, STR_ARG(random_hex(cx->arena, 8))).ptr;
 	scoped_fd fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	scoped_fd dir = open(held_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -97,7 +109,8 @@ held_lock(struct ctx *cx, const char *held_dir, int *out_fd)
 /* --- what is held against the tree --- */
 
 status
-held_fits(struct ctx *cx, str org_id, const struct checkpoint_key *key, const struct tree_head *head, str note)
+held_fits(
+	struct ctx *cx, str org_id, const struct checkpoint_key *key, const struct tree_head *head, str note)
 {
 	struct checkpoint c;
 

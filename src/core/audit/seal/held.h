@@ -15,6 +15,9 @@
 status held_read(struct ctx *cx, const char *held_dir, str org_id, str *out_note) MUST_USE;
 status held_write(struct ctx *cx, const char *held_dir, str org_id, str note) MUST_USE;
 
+/* The entries that somebody has given up: `<org>.missing` in the folder, lines as chain.h has them; mostly there is none. */
+status held_missing(struct ctx *cx, const char *held_dir, str org_id, str *out_lines) MUST_USE;
+
 /*
  * One writer at a time on this machine, until *out_fd is closed: the lock comes before the look at the head, so a tree can only
  * have grown since the file was written. Servers elsewhere have files of their own. Not inside a transaction.

@@ -152,7 +152,9 @@ numbers_see_later(struct ctx *cx, str org_id, str chain, int64_t number, int64_t
 {
 	struct later_seen *l;
 
-	if (!cx->numbers || number < 2) /* the first entry of a proposal is when it is made: there is nothing to put back */
+	if (!cx->numbers ||
+		number <
+			2) /* the first entry of a proposal is when it is made: there is nothing to put back */
 		return;
 	l = ARENA_NEW(cx->arena, struct later_seen);
 	*l = (struct later_seen){ cx->numbers, org_id, chain, number, until_us };
@@ -170,8 +172,8 @@ path_of(struct ctx *cx, const char *dir, const char *end)
 static status
 no_file(struct ctx *cx, const char *dir)
 {
-	return fail(cx, E_UNAVAILABLE, "%s cannot be read or written: %s", path_of(cx, dir, ""),
-		strerror(errno));
+	return fail(
+		cx, E_UNAVAILABLE, "%s cannot be read or written: %s", path_of(cx, dir, ""), strerror(errno));
 }
 
 static status

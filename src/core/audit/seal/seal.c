@@ -16,7 +16,7 @@
 struct batch {
 	str org_id;
 	int64_t size, entries;
-	bool before; /* what was written before there were MACs is sealed, too */
+	struct chain_rule rule;
 };
 
 static status
@@ -47,7 +47,7 @@ batch_tx(struct ctx *cx, void *arg)
 	b->entries = (int64_t)count;
 	if (!count)
 		return OK;
-	TRY(chain_check(cx, rows, count, b->before));
+	TRY(chain_check(cx, rows, count, &b->rule));
 	to = from;
 	TRY(append_rows(cx, &to, rows, count));
 	b->size = to.size;
@@ -58,9 +58,9 @@ batch_tx(struct ctx *cx, void *arg)
 /* Until nothing is left, or so much was done that it is time to sign: where entries come faster than they are
  * sealed, there would be no checkpoint for as long as that goes on. */
 static status
-seal_pending(struct ctx *cx, str org_id, bool before, struct sealed *out)
+seal_pending(struct ctx *cx, str org_id, const struct chain_rule *rule, struct sealed *out)
 {
-	struct batch b = { .org_id = org_id, .before = before };
+	struct batch b = { .org_id = org_id, .rule = *rule };
 
 	do {
 		struct arena_mark mark = arena_mark(cx->arena);
@@ -82,7 +82,7 @@ audit_seal_before(struct ctx *cx, str org_id)
 	struct sealed done = { .size = 0, .more = true };
 
 	while (done.more)
-		TRY(seal_pending(cx, org_id, true, &done));
+		TRY(seal_pending(cx, org_id, &(struct chain_rule){ .before = true }, &done));
 	return OK;
 }
 
@@ -147,11 +147,13 @@ status
 audit_seal(struct ctx *cx, str org_id, const char *held_dir, struct sealed *out)
 {
 	struct signing s = { .org_id = org_id, .key = checkpoint_key_own(cx, org_id) };
+	struct chain_rule rule = { .before = false };
 	struct sealed done = { .size = 0 };
 	scoped_fd locked = -1;
 
 	s.checkpoint.origin = s.key.name;
-	TRY(seal_pending(cx, org_id, false, &done));
+	TRY(held_missing(cx, held_dir, org_id, &rule.missing));
+	TRY(seal_pending(cx, org_id, &rule, &done));
 	if (FAULT_FAILS(seal_after_commit))
 		return fail(cx, E_UNAVAILABLE, "stopped between sealing and signing");
 	TRY(held_lock(cx, held_dir, &locked));

@@ -144,8 +144,8 @@ find_signed(struct ctx *cx, void *arg)
 {
 	struct signed_page *p = arg;
 
-	return db_all(cx, SQL_AUDIT_SIGNED, signed_fields, sizeof(*p->rows), &p->rows, &p->count,
-		TEXT(p->after));
+	return db_all(
+		cx, SQL_AUDIT_SIGNED, signed_fields, sizeof(*p->rows), &p->rows, &p->count, TEXT(p->after));
 }
 
 struct following {
