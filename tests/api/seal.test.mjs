@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 import { World, ok, refused } from './lib/flow.mjs';
 import { Receiver } from './lib/receiver.mjs';
-import { behindTheBack, lookBehind, onPostgres, run, startServer, temporaryDirectory, until } from './lib/server.mjs';
+import { behindTheBack, freshDatabase, init, lookBehind, onPostgres, run, startServer, temporaryDirectory, until } from './lib/server.mjs';
 
 async function world(t, options) {
 	const w = await World.start(options);
@@ -105,6 +105,21 @@ test('AU-4 an entry without a MAC, as a version before wrote them, is not sealed
 		UPDATE forged SET entry_id = 'ffffffff-0000-7000-8000-000000000001', action = 'proposal.approved', mac = '', number = 0;
 		INSERT INTO audit_entry SELECT * FROM forged; UPDATE installation SET numbered = '';`);
 	await refuses(w, /ffffffff-0000-7000-8000-000000000001/);
+});
+
+test('AU-4 what a version before left unsealed is sealed at the first start after the upgrade', async (t) => {
+	const database = await freshDatabase(), first = await init(database);
+	const guard = (sql) => (onPostgres ? behindTheBack({ database }, sql) : sqlite(database, sql));
+	await guard(unguarded(`UPDATE audit_entry SET mac = '', number = 0`));
+	const server = await startServer({ database });
+	t.after(async () => {
+		await server.stop({ keep: true });
+		await database.drop();
+	});
+	const w = Object.assign(new World(), { server: Object.assign(server, { first, database }), count: 0 });
+	await sealed(w);
+	assert.equal((await server.get('/readyz')).json.audit, 'ok');
+	assert.ok((await w.audit({ action: 'org.created' })).length, 'and it is there');
 });
 
 test('AU-4 an entry that was deleted before it was sealed is missed by the sealer and by the verification', async (t) => {

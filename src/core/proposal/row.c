@@ -152,12 +152,6 @@ row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 	TRY(s);
 	p.org_id = org_id;
 	TRY(verify(cx, &p));
-	if (numbers_behind(cx->numbers, org_id, p.id, p.entries))
-		return fail(cx, E_TAMPERED,
-			"proposal %.*s was put back: more was decided about it than the database says; "
-			"nothing was "
-			"done",
-			STR_ARG(id));
 	TRY(row_card(cx, &p, &p.card_read));
 	p.chain = row_chain(cx->arena, &p);
 	*out = p;
@@ -182,7 +176,14 @@ row_lock(struct ctx *cx, str org_id, str id, struct proposal *out)
 	TRY(s);
 	if (!PLANTED(clock_before_lock))
 		tx_waited(cx); /* perhaps for long: expiry is decided by the time after the lock */
-	return row_get(cx, org_id, id, out);
+	TRY(row_get(cx, org_id, id, out));
+	/* only now: without the lock it may have been decided since it was read */
+	if (numbers_behind(cx->numbers, org_id, id, out->entries))
+		return fail(cx, E_TAMPERED,
+			"proposal %.*s was put back: more was decided about it than the database says; "
+			"nothing was done",
+			STR_ARG(id));
+	return OK;
 }
 
 status
