@@ -21,6 +21,16 @@ scoped_fd_done(const int *fd)
 }
 #define scoped_fd __attribute__((cleanup(scoped_fd_done))) int
 
+/* The descriptor, which its scope no longer closes. */
+static inline int
+fd_take(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 static inline void
 scoped_lock_done(pthread_mutex_t *const *m)
 {

@@ -77,7 +77,7 @@ async function open(token) {
 	const stop = new AbortController();
 	const response = await fetch(`${w.server.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal });
 	if (response.status !== 200) return { status: response.status, json: await response.json(), headers: response.headers };
-	return { status: 200, stop: () => stop.abort() };
+	return { status: 200, response, stop: () => stop.abort() }; // without the response Node's garbage collector would close the stream
 }
 const held = async (kind) => Number(new RegExp(`^countersign_streams_held\\{kind="${kind}"\\} (\\d+)$`, 'm').exec((await w.server.get('/metrics')).text)[1]);
 

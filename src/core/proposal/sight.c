@@ -175,10 +175,11 @@ scan(struct ctx *cx, struct page *page, str *out_next)
 		return fail(cx, E_TOO_LARGE, "the page is too large");
 	for (size_t seen = 0; !end && seen < LIMIT_PROPOSAL_SCAN; seen += STRETCH)
 		TRY(read_stretch(cx, page, &end));
+	*out_next = page->before;
 	if (page->full)
 		*out_next = page->rows[page->count - 1].id;
-	else
-		*out_next = end ? (str){ 0 } : page->before;
+	else if (end)
+		*out_next = (str){ 0 };
 	return OK;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,8 +105,9 @@ become(const struct holder *h, const struct talk *t, pid_t parent)
 	}
 	if (!group_enter(&h->group))
 		give_up("the program cannot be put into its control group");
+	/* Not execve(): builds that count coverage write their counters in it, for which the limit leaves no memory. */
 	if (!h->directory[0] || chdir(h->directory) == 0)
-		(void)execve(h->words[0], h->words, h->variables);
+		(void)syscall(SYS_execve, h->words[0], h->words, h->variables);
 	error = errno;
 	(void)!write(h->failed, &error, sizeof(error));
 	_exit(127);

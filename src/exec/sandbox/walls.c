@@ -235,9 +235,7 @@ walls_open(struct ctx *cx, const struct walls *w, str path, bool writable, int *
 		return unlisted(cx, path);
 	}
 	TRY(decide(cx, w, path, real, writable, &anyway));
-	*out_fd = anyway ? -1 : fd;
-	if (!anyway)
-		fd = -1;
+	*out_fd = anyway ? -1 : fd_take(&fd);
 	return OK;
 }
 
