@@ -85,6 +85,8 @@ audit_row_mac(struct ctx *cx, const struct audit_row *row, str *out)
 {
 	str parts[] = { STR("entry"), { NULL, 0 } };
 
+	if (!cx->keys)
+		return fail(cx, E_INTERNAL, "the audit log is not written without the key file");
 	TRY(audit_row_leaf(cx, row, &parts[1]));
 	*out = keys_mac_hex(cx->arena, cx->keys, parts, 2);
 	return OK;
