@@ -40,7 +40,7 @@ def measure(count, seconds):
     """Prints a table; gives the ratios to nginx and to Unleash."""
     # neither side writes a line for each request
     with plane.directory() as where, plane.Plane(where, args=['--log-level', 'warn']) as ours, plane.postgres() as url:
-        ours.ask('POST', f'/api/v1/projects/{ours.first["projectId"]}/flags', FLAG)
+        ours.ask('POST', f'/api/v1/projects/{ours.first["projectId"]}/flags', FLAG, session=ours.session())
         env = ours.first['environments']['production']
         headers = {'Content-Type': 'application/json', 'Authorization': f'Bearer {ours.first["adminToken"]}'}
         path, body = f'/api/v1/envs/{env}/ofrep/v1/evaluate/flags/flag-0', {'context': CONTEXT | {'targetingKey': 'user-1'}}

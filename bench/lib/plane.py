@@ -84,10 +84,20 @@ class Plane:
         if self.server.wait(60) != 0:
             raise SystemExit(f'the server did not end well:\n{(self.where / "log").read_text()[-4000:]}')
 
-    def ask(self, method, path, body=None, token=None):
+    def session(self):
+        """Headers of the admin who has signed in: what a token may not do behind an approval gate."""
+        who = {'email': self.first['adminEmail'], 'password': self.first['adminPassword']}
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port}/api/v1/session', json.dumps(who).encode(),
+                                         {'Content-Type': 'application/json'})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return {'Cookie': answer.headers['Set-Cookie'].split(';')[0], 'X-CSRF-Token': json.load(answer)['csrfToken'],
+                    'Origin': f'http://127.0.0.1:{self.port}'}
+
+    def ask(self, method, path, body=None, token=None, session=None):
         request = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method,
                                          data=None if body is None else json.dumps(body).encode())
-        request.add_header('Authorization', f'Bearer {token or self.first["adminToken"]}')
+        for name, value in (session or {'Authorization': f'Bearer {token or self.first["adminToken"]}'}).items():
+            request.add_header(name, value)
         request.add_header('Content-Type', 'application/json')
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()

@@ -38,6 +38,7 @@
 #include "core/ident/recall.h"
 #include "exec/webhook/command.h"
 #include "exec/webhook/courier.h"
+#include "exec/webhook/hook.h"
 #include "face/callback/callback.h"
 #include "domain/flag/live/live.h"
 #include "domain/flag/reservoir/reservoir.h"
@@ -407,6 +408,7 @@ start_upstreams(struct ctx *cx)
 	app->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = upstreams_call,
 		.prepare = upstreams_prepare,
 		.arg = app->upstreams,
+		.source = upstream_source_of,
 		.survey = preview_survey,
 		.recheck = preview_recheck };
 }
@@ -436,7 +438,8 @@ start_kernel(struct ctx *cx)
 	app->lanes = lanes_new();
 	app->base.lanes = app->lanes;
 	start_upstreams(cx);
-	app->outside.providers[TOOL_WEBHOOK] = (struct outside_provider){ .call = command_call };
+	app->outside.providers[TOOL_WEBHOOK] =
+		(struct outside_provider){ .call = command_call, .source = hook_source_of };
 	app->courier = courier_start(&(struct courier_options){ .db = app->db, .keys = cx->keys });
 	app->recall = recall_new(app->config.evaluations_per_second);
 	app->base.recall = app->recall;

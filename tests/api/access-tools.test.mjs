@@ -61,11 +61,13 @@ test('TL-5 category C: no stored tier, override or auto mode makes it run withou
 	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
 });
 
-test('TL-5 a permission that a person sets in auto mode is set in the same breath, by the same way', async () => {
+test('TL-5 AP-3 a permission that a person asks for with a token, in auto mode or not, waits until they confirm it, signed in', async () => {
 	const agent = await w.agentOf(boss);
-	const mine = await ok(w.admin.post('/api/v1/tokens', { name: 'auto', mode: 'auto' }));
+	const mine = await ok(boss.post('/api/v1/tokens', { name: 'auto', mode: 'auto' }));
 	const p = await w.propose(set(agent.id, 'note.update', 'blocked'), w.server.as(mine.token));
-	assert.equal(p.status, 'applied', JSON.stringify(p.apply));
+	assert.equal(p.state, 'pending', JSON.stringify(p.apply));
+	assert.equal((await tiers(agent.id))['note.update'], 'needs_approval');
+	assert.equal((await w.approve(p, boss, { apply: true })).state, 'applied');
 	assert.equal((await tiers(agent.id))['note.update'], 'blocked');
 });
 

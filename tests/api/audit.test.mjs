@@ -86,9 +86,9 @@ describe('audit', () => {
 
 	test('AU-5 what a note said can be erased from the log, with all its versions; the log still verifies', async (t) => {
 		const ask = async (tool, input) => {
-			const { status, json, text } = await admin.post('/api/v1/proposals', { tool, input });
+			const { status, json, text } = await server.as(first.agentToken).post('/api/v1/proposals', { tool, input });
 			assert.equal(status, 201, text);
-			const done = await admin.post(`/api/v1/proposals/${json.proposalId}/apply`);
+			const done = await admin.post(`/api/v1/proposals/${json.proposalId}/approve`, { viewHash: json.viewHash, apply: true });
 			assert.equal(done.json.status, 'applied', done.text);
 			return done.json;
 		};

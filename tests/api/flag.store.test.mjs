@@ -391,22 +391,25 @@ test('approval_required: a gate, or the token’s own wish, sends changes to a p
 		await refused(who.patch(`/api/v1/projects/${own.id}/configs/b`, { jsonSchema: {} }), 409, 'approval_required', /update_config_metadata/);
 	};
 	await stopped(agent);
-	// a person has agreed by asking, unless policy wants somebody else: then the gate is one for them, too (decision 12)
+	await stopped(admin); // a token never agrees for its person (AP-3)
+	// a person has agreed by asking in a session, unless policy wants somebody else: then the gate is one for them, too (decisions 12, 32)
+	const boss = await world.person(['admin']);
 	const settings = await ok(admin.get('/api/v1/settings'));
 	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, fourEyes: true } }));
-	await stopped(admin);
+	await stopped(boss);
 	await ok(admin.put('/api/v1/settings', { policy: settings.policy }));
 	const team = await ok(admin.post('/api/v1/teams', { name: 'Flag owners', members: [(await ok(admin.get('/api/v1/me'))).id] }));
 	await ok(admin.put('/api/v1/settings', { policy: { ...settings.policy, groups: [{ teamId: team.id, votes: 1 }] } }));
-	await stopped(admin);
+	await stopped(boss);
 	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: false }));
 	await stopped(agent); // a team is asked where there is no gate
 	await ok(admin.put('/api/v1/settings', { policy: settings.policy }));
 	await ok(admin.patch(`/api/v1/envs/${env.id}`, { approvalGate: true }));
 	assert.equal((await ok(admin.patch(`/api/v1/projects/${own.id}/configs/b`, { description: 'changes no answer' }))).description, 'changes no answer');
 	assert.equal(await version(env), 4);
-	await ok(put('flags', 'a', state, { env }));
+	await ok(put('flags', 'a', state, { env, who: boss }));
 	assert.equal(await version(env), 5, 'the person’s own');
+	await refused(boss.delete(`/api/v1/projects/${own.id}/segments/c`), 409, 'approval_required', /delete_segment/); // category C: on the card
 	const tools = new Set((await ok(admin.get('/api/v1/tools'))).tools.map((tool) => tool.name));
 	for (const kind of ['flag', 'config', 'segment'].flatMap((r) => [`set_rules_${r}`, `create_${r}`, `update_${r}_metadata`, `delete_${r}`])) assert.ok(tools.has(`flag.${kind}`), `what a refusal names is a tool: flag.${kind}`);
 });

@@ -94,7 +94,8 @@ test('AP-3 a person’s own token in a model’s hands agrees to nothing: over M
 	const applied = (await call('apply_proposal', { id: asked.proposalId }, { token: own.token })).result;
 	assert.equal(said(applied).code, 'approval_required');
 	const asks = w.server.as(own.token);
-	assert.equal((await ok(asks.post('/api/v1/proposals', { tool: 'note.create', input: wish }))).state, 'approved', 'by REST it is the person who asks');
+	assert.equal((await ok(asks.post('/api/v1/proposals', { tool: 'note.create', input: wish }))).state, 'pending', 'by REST neither: it is a token');
+	assert.equal((await ok(boss.post('/api/v1/proposals', { tool: 'note.create', input: wish }))).state, 'approved', 'in a session it is the person who asks');
 });
 
 test('MCP-2 TL-4 the names are as docs/mcp.md says, and its requests work as they stand', async () => {

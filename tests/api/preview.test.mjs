@@ -201,12 +201,12 @@ test('AP-5 PA-2 a state that has more than the call names is there as a whole, b
 	assert.match(shown, /^Compared {4}\/role\n {12}- "reader"\n {12}\+ "admin"\nThere now {3}what the other system said:\n {12}> id: "ada"\n {12}> manager: "bob"\n {12}> role: "reader"$/m);
 });
 
-test('EX-4 PA-2 what an admin proposes again is theirs, and may need no vote where the agent’s needed one', async () => {
+test('EX-4 PA-2 AP-3 what an admin proposes again is theirs, and theirs to confirm where the agent’s needed a vote', async () => {
 	const p = await propose('update_page', { id: 'home', body: 'again' });
 	assert.equal(p.approvals.needed, 1);
 	await ok(boss.post(`/api/v1/proposals/${p.proposalId}/deny`, { viewHash: p.viewHash }));
 	const again = await ok(boss.post(`/api/v1/proposals/${p.proposalId}/repropose`, {}));
-	assert.deepEqual([again.approvals.needed, again.proposer.id], [0, boss.id]);
+	assert.deepEqual([again.approvals.needed, again.approvals.proposerMayConfirm, again.proposer.id], [1, true, boss.id]);
 });
 
 test('AP-5 MCP-2 PA-2 the text that a model gets of a pending proposal has what is known before', async () => {

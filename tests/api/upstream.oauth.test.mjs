@@ -296,3 +296,27 @@ test('EX-3 only who manages servers authorizes them, only where a way back is kn
 	await refused(nameless.admin.post(`/api/v1/upstreams/${there.id}/refresh`), 503, 'unavailable', /authorization/);
 	assert.equal((await ok(nameless.admin.get(`/api/v1/upstreams/${there.id}`))).authorization, 'needed');
 });
+
+test('PA-6 EX-3 an authorization belongs to who gave it: tokens that renew themselves are the same credential, another authorization is not', async (t) => {
+	const { server, u } = await guarded(t);
+	await refused(refresh(u), 503, 'unavailable', /authorization/);
+	await authorize(u);
+	const { tools: [{ name, definitionHash }] } = await ok(refresh(u));
+	await ok(boss.post(`/api/v1/upstreams/${u.id}/tools/accept`, { tools: [{ name, definitionHash, effect: 'mutate' }] }));
+	const approved = async () => {
+		const p = await ok(agent.ask().post('/api/v1/proposals', { tool: name, input: { path: 'a' } }));
+		await w.approve(p, other);
+		return p;
+	};
+	const [p, q] = [await approved(), await approved()];
+	server.state.tokens.clear();
+	await ok(refresh(u)); // renews them
+	assert.equal((await ok(boss.post(`/api/v1/proposals/${p.proposalId}/apply`))).state, 'applied');
+	await ok(forget(u));
+	await refused(boss.post(`/api/v1/proposals/${q.proposalId}/apply`), 409, 'version_drift', /source .*credential/);
+	await authorize(u, other);
+	const asked = server.state.requests.length;
+	await refused(boss.post(`/api/v1/proposals/${q.proposalId}/apply`), 409, 'version_drift', /source .*credential/);
+	assert.equal(server.state.requests.length, asked);
+	assert.equal((await ok(boss.post(`/api/v1/proposals/${(await approved()).proposalId}/apply`))).state, 'applied');
+});

@@ -17,9 +17,9 @@ before(async () => {
 	w = desk.world;
 	ana = await desk.member('Ana Torres');
 	const note = await w.note('Runbook', 'one');
-	applied = await w.propose({ tool: 'note.update', input: { id: note.id, text: 'two\u202Eowt' } });
 	const bea = await w.person(['admin']);
 	approver = w.count;
+	applied = await w.propose({ tool: 'note.update', input: { id: note.id, text: 'two\u202Eowt' } });
 	await w.approve(applied, bea, { apply: true }); // high risk: a token's vote is none
 });
 after(() => desk?.close());

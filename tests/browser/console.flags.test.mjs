@@ -14,7 +14,7 @@ before(async () => {
 	desk = await Desk.open();
 	w = desk.world;
 	ana = await desk.member('Ana Torres');
-	shop = await Shop.open(w.admin, 'shop');
+	shop = await Shop.open(await w.person(['admin']), 'shop'); // behind a gate one writes in a session
 	await ok(w.admin.post(`/api/v1/projects/${shop.project.id}/environments`, { key: 'production', name: 'Production' }));
 	await shop.segment('staff', { rules: [{ if: { field: 'email', $endsWith: '@example.org' } }], allowList: ['user-7'] });
 	await shop.flag('checkout', { description: 'The new checkout', rules: [{ if: { $and: [{ field: 'plan', $in: ['pro', 'team'] }, { field: 'app.version', $semverGte: '2.4.0' }] }, value: true, rolloutPercent: 25 }, { if: { $segment: 'staff' }, value: true, description: 'we eat our own food' }] });
@@ -212,7 +212,15 @@ test('FL-5 from the console: a flag is made, switched off, promoted and deleted;
 	await usable(button(dialog(page), 'Delete'), false);
 	await page.getByLabel('Type', { exact: false }).last().fill('per-page');
 	await button(dialog(page), 'Delete').click();
-	await page.getByText('Deleted.').waitFor();
+	await page.locator('.card').getByText('flag.delete_config', { exact: true }).waitFor(); // a gate is on: one confirms it on its card
+	await page.getByText('You proposed this. To approve it is to confirm what the card shows.').waitFor();
+	await usable(button(page, 'Deny D'), false);
+	await button(page, 'Approve A').click();
+	await dialog(page).getByLabel('Apply it at once', { exact: false }).check();
+	await dialog(page).getByRole('textbox').fill('per-page');
+	await button(dialog(page), 'Approve').click();
+	await page.getByText('Applied.', { exact: true }).waitFor();
+	await page.goto(desk.url + at('configs'));
 	await until(async () => (await rows(page).count()) === 2, 'two configs');
 
 	await page.goto(desk.url + at('segments', 'staff')); // others look into it

@@ -311,6 +311,15 @@ test('FL-3 FL-5 by keyboard: a flag is made, given a rule, previewed, proposed, 
 	await k.comes(dialog(page).getByRole('textbox').first());
 	await k.type('by-hand');
 	await k.act(does(page, 'Delete'));
+	await page.locator('.card').getByText('flag.delete_flag', { exact: true }).waitFor(); // Production has a gate: one confirms it on its card
+	await until(() => button(page, 'Approve A').isEnabled(), 'nothing folded');
+	await k.press('a');
+	await k.tick(dialog(page).getByLabel('Apply it at once'));
+	await k.fill(dialog(page).getByRole('textbox'), 'by-hand');
+	await k.act(does(page, 'Approve'));
+	await page.getByText('Applied.', { exact: true }).waitFor();
+	await k.command('flags', 'Flags');
+	await k.choose(page.getByLabel('Project'), 'Shop');
 	await page.getByText('There are no flags yet').waitFor();
 	await k.done();
 });

@@ -25,6 +25,7 @@
 
 /* --- the database --- */
 byte state, need, fence, now;
+byte asked;	 /* how many people policy asks for, on the facts of now; need is what is stored */
 bool external;	 /* the tool's effect is outside of our database */
 byte votes[4];	 /* rows of vote, by person */
 bool demoted;	 /* person 0 may no longer approve: acknowledged */
@@ -48,6 +49,12 @@ byte owed;	 /* transitions without an audit entry */
 /* as PRODUCT AP-3 and AP-4 say: different people, with the right today, not the one who asked */
 #define VALID ((votes[0] > 0 && !demoted) + (votes[1] > 0) + (votes[2] > 0))
 #define OPEN(s) (s == PENDING || s == APPROVED)
+/* as agreed.c decides again: the stricter of what was agreed and what is asked for now */
+#ifdef BUG_RULES_OF_THEN
+#define WANTED need
+#else
+#define WANTED (asked > need -> asked : need)
+#endif
 
 #ifdef LIVE
 byte crashes;
@@ -160,6 +167,7 @@ inline decide()
 	assert(!revoked);
 	assert(!drifted);
 	assert(VALID >= need);
+	assert(VALID >= asked);
 }
 
 inline send()
@@ -285,12 +293,18 @@ again:
 		:: seen == UNKNOWN && !done -> move(FAIL)
 		:: else
 		fi }
-	:: op == APPLY && CLAIMABLE(seen) && in_time && may && count < need -> atomic {
+	:: op == APPLY && OPEN(seen) && in_time && may && count < WANTED && need < WANTED -> d_step {
+		move(RECOUNT); /* the number is stored, although the answer is a refusal */
+		if
+		:: moved -> need = asked
+		:: else
+		fi }
+	:: op == APPLY && CLAIMABLE(seen) && in_time && may && count < need && need == WANTED -> atomic {
 		if
 		:: skip			       /* the code refuses and leaves it approved */
 		:: seen == APPROVED -> move(RECOUNT) /* the table would allow this as well */
 		fi }
-	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= need && !external -> atomic {
+	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= WANTED && !external -> atomic {
 		CLAIMED_FROM(seen);
 		if
 		:: skip -> move(SUCCEED);
@@ -301,13 +315,13 @@ again:
 		:: skip -> move(FAIL) /* today's schema refuses the stored payload */
 		fi }
 #ifdef BUG_SEND_BEFORE_CLAIM
-	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= need && external ->
+	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= WANTED && external ->
 		ran++;
 		assert(ran <= 1);
 		MAY_CRASH;
 		d_step { move(CLAIM) }
 #else
-	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= need && external -> d_step {
+	:: op == APPLY && CLAIMABLE(seen) && in_time && may && same && count >= WANTED && external -> d_step {
 		CLAIMED_FROM(seen);
 		move(CLAIM);
 		if
@@ -385,13 +399,16 @@ parked:
 
 /* What others do ends with the row: nothing that it could find is left. */
 
-/* Changes of rights: the lock is exclusive, so no decision is under way; acknowledged when committed. */
-proctype Rights()
+/* Changes of rights, of a tier, of an environment: the lock is exclusive, so no decision is under way; acknowledged when
+ * committed. */
+proctype Rights(byte first)
 {
 end:
 	do
 	:: atomic { !demoted && shared == 0 && !FINAL(state) -> demoted = true }
 	:: atomic { !revoked && shared == 0 && !FINAL(state) -> revoked = true }
+	/* what is done outside is claimed alike: there it is enough that nobody had been asked */
+	:: atomic { asked == first && (first == 0 || !external) && shared == 0 && !FINAL(state) -> asked++ }
 	od
 }
 
@@ -427,9 +444,10 @@ init {
 #endif
 		run Pod(false);
 		run Pod(false);
-		run Rights();
+		run Rights(need);
 		run Other();
 #endif
+		asked = need;
 		state = (need == 0 -> APPROVED : PENDING); /* as propose.c stores it */
 		run Clock()
 	}

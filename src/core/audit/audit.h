@@ -40,6 +40,7 @@
 	X(PROPOSAL_CREATED, "proposal.created")                                                              \
 	X(PROPOSAL_APPROVED, "proposal.approved")                                                            \
 	X(PROPOSAL_DENIED, "proposal.denied")                                                                \
+	X(PROPOSAL_REOPENED, "proposal.reopened")                                                            \
 	X(PROPOSAL_EXECUTING, "proposal.executing")                                                          \
 	X(PROPOSAL_APPLIED, "proposal.applied")                                                              \
 	X(PROPOSAL_FAILED, "proposal.failed")                                                                \

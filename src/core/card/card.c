@@ -160,6 +160,8 @@ add_people(struct ctx *cx, struct json *card, const struct card_asked *a, unsign
 	add_text(cx, by, "name", a->by_name, found);
 	if (a->for_id.len)
 		add_text(cx, by, "onBehalfOf", a->for_id, found);
+	if (a->decision->consent != CONSENT_NONE)
+		add_text(cx, by, CARD_AGREES, str_of(consent_name(a->decision->consent)), found);
 	json_add_member(card, STR("askedBy"), by);
 	add_text(cx, says, "summary", a->says_summary, found);
 	add_text(cx, says, "reasoning", a->says_reasoning, found);
@@ -198,6 +200,8 @@ add_outside(struct ctx *cx, struct json *card, const struct card_asked *a, unsig
 	add_text(cx, execution, "promise", str_of(promise(a->tool->contract)), found);
 	json_add_member(execution, STR("deadlineMs"), json_new_int(cx->arena, a->tool->outside->deadline_ms));
 	json_add_member(card, STR("execution"), execution);
+	if (a->source)
+		json_add_member(card, STR("source"), a->source);
 	if (a->survey) {
 		preview = visible_json(cx->arena, a->survey, found);
 	} else {

@@ -2,9 +2,9 @@
 /*
  * card: what a person decides on, as one canonical document (AP-5, AP-6, AP-7).
  *
- *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, expiry,
+ *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, how they agree, expiry,
  *	              payload's hash, policy version, how many recent contexts it would change, of
- *	              a tool that is not ours its contract and preview, the agent's own words (last, labelled):
+ *	              a tool that is not ours its source, contract and preview, the agent's own words (last, labelled):
  *	              fixed when it was proposed
  *	seen part     summary, affected data, the change (created, deleted, or field by field), the
  *	              environment's version and the blast radius where there are, warnings: what the
@@ -28,6 +28,7 @@ struct card_asked {
 	str by_id, by_kind, by_name, for_id; /* for_id empty: for themselves */
 	int64_t expires_at, policy_version;
 	const struct json *survey; /* what the tool found out before (tool.h), or NULL */
+	struct json *source;	   /* of a tool that is not ours: whose it is (core/outside/source.h) */
 	str says_summary, says_reasoning;
 };
 
@@ -35,6 +36,9 @@ struct card {
 	str text, view_hash; /* canonical JSON and its SHA-256 */
 	str summary;	     /* visible */
 };
+
+#define CARD_AGREES                                                                                          \
+	"agrees" /* of askedBy: how the person who asks agrees to it (policy.h); absent: not at all */
 
 /* What in the text would deceive a reader, before there is a card: it raises the risk. */
 unsigned card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_result *seen);

@@ -40,6 +40,29 @@ gate_may_propose(const struct caller *c, const struct tool *t, bool production)
 	       (t->propose_rule && caller_may_in(c, str_of(t->propose_rule), production));
 }
 
+str
+gate_approve_rule(struct arena *a, const struct tool *t)
+{
+	str rule = str_of(t->rules[0]);
+
+	while (rule.len && rule.ptr[rule.len - 1] != '.')
+		rule.len--;
+	return arena_printf(a, "%.*sapprove", STR_ARG(rule));
+}
+
+bool
+gate_may_vote(struct ctx *cx, const struct caller *c, const struct tool *t)
+{
+	return c->kind == PRINCIPAL_USER &&
+	       rules_cover(c->delegated ? &c->delegator : &c->rules, gate_approve_rule(cx->arena, t));
+}
+
+bool
+gate_in_session(const struct caller *c)
+{
+	return c->kind == PRINCIPAL_USER && !c->via_token;
+}
+
 /* In one kind of environment at least: which one it is about is known when it has run. */
 static bool
 may_propose(const struct caller *c, const struct tool *t)

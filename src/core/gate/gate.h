@@ -66,6 +66,14 @@ const struct tool *gate_tool(const struct ctx *cx, str name);
 bool gate_may(const struct caller *c, const struct tool *t, bool production);
 bool gate_may_propose(const struct caller *c, const struct tool *t, bool production);
 
+/* "<plugin>.<resource>.approve" of the tool: who may vote on it. */
+str gate_approve_rule(struct arena *a, const struct tool *t);
+
+/* Is it a person who may vote on what the tool does, once they have signed in? A token's person may, whatever the token
+ * may. And have they signed in? */
+bool gate_may_vote(struct ctx *cx, const struct caller *c, const struct tool *t);
+bool gate_in_session(const struct caller *c);
+
 /* E_FORBIDDEN, for who does not: names what is missing, and what would be enough to propose it (ID-9). */
 status gate_refuse(struct ctx *cx, const struct caller *c, const struct tool *t, bool production) MUST_USE;
 

@@ -6,6 +6,9 @@
 static const char *const risk_names[] = {
 	[RISK_LOW] = "low", [RISK_MEDIUM] = "medium", [RISK_HIGH] = "high"
 };
+static const char *const consent_names[] = {
+	[CONSENT_NONE] = "", [CONSENT_ASKING] = "asking", [CONSENT_CONFIRMING] = "confirming"
+};
 static const char *const tier_names[] = {
 	[TIER_NEEDS_APPROVAL] = "needs_approval",
 	[TIER_ALWAYS_ALLOW] = "always_allow",
@@ -259,15 +262,18 @@ assess(const struct policy_rules *r, const struct policy_facts *f, struct policy
 	(void)collect(risks, COUNT(risks), r, f, d, d->risk_reasons);
 }
 
-/* Whoever asks for what they may do has agreed to it, except where a token could not vote for them (AP-3), was
- * made to ask first, or is in the hands of a model. */
-static bool
-consents(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
+/* A token never agrees for its person (AP-3): they sign in, look at the card, and confirm it. What they may read asks for
+ * nobody's vote but theirs. */
+static enum policy_consent
+consent_of(const struct policy_rules *r, const struct policy_facts *f)
 {
-	bool heavy = f->tool->effect == OP_DESTRUCTIVE || d->risk == RISK_HIGH;
+	bool may_agree = f->has_verb && (f->may_vote || !changes(f));
 
-	return f->principal == PRINCIPAL_USER && f->has_verb && !r->four_eyes && !f->token_requires &&
-	       !f->by_model && !(f->by_token && heavy);
+	if (f->principal != PRINCIPAL_USER || !may_agree || f->token_requires || r->four_eyes)
+		return CONSENT_NONE;
+	if (!f->in_session || (changes(f) && f->tool->category == TOOL_CATEGORY_C))
+		return CONSENT_CONFIRMING;
+	return CONSENT_ASKING;
 }
 
 static int64_t
@@ -281,7 +287,7 @@ count_votes(const struct policy_rules *r, const struct policy_facts *f, const st
 		votes = r->votes_destructive;
 	if (votes < 1)
 		votes = 1;
-	return consents(r, f, d) ? votes - 1 : votes;
+	return d->consent == CONSENT_ASKING ? votes - 1 : votes;
 }
 
 /* Two rules for one team: the stricter one. */
@@ -325,6 +331,7 @@ policy_decide(const struct policy_rules *r, const struct policy_facts *f, struct
 	if (refused > 0) {
 		d.verdict = VERDICT_REFUSE;
 	} else if (collect(questions, COUNT(questions), r, f, &d, d.reasons) > 0) {
+		d.consent = consent_of(r, f);
 		d.votes = count_votes(r, f, &d);
 		ask_teams(r, f, &d);
 		d.verdict = VERDICT_ASK;
@@ -342,6 +349,12 @@ policy_never_lifted(const struct tool *t)
 	if (t->financial)
 		return "agents cannot propose financial actions";
 	return t->phi ? "what concerns health data is of high risk, and always needs a person" : NULL;
+}
+
+const char *
+consent_name(enum policy_consent c)
+{
+	return consent_names[c];
 }
 
 const char *

@@ -10,9 +10,10 @@
  *
  * Risk begins at what the proposer declared and is only ever raised.
  *
- * A person who proposes and holds the tool's own rules has consented by asking:
- * one vote less is needed, unless four eyes are demanded, the token asks for approval, or
- * it is by a token for what a token could not vote on (destructive, high risk). It takes no place of a team.
+ * A person who asks for what they may do, and may vote on, agrees: in a session by asking, so that one vote
+ * less is needed; to a change by a category C tool, and to what a token of theirs asked for, by confirming the
+ * stored card in a session, which is a vote (AP-3). Neither where four eyes are demanded or the token asks for
+ * approval. It takes no place of a team.
  */
 #ifndef CORE_GATE_POLICY_H
 #define CORE_GATE_POLICY_H
@@ -52,6 +53,7 @@ struct policy_rules {
 	size_t group_count; /* at most POLICY_GROUPS */
 };
 
+/* All of them are known again when it is applied: looked up, or kept with the proposal (core/proposal/agreed). */
 struct policy_facts {
 	const struct tool *tool;
 	enum principal_kind principal;
@@ -60,8 +62,8 @@ struct policy_facts {
 	bool override_;	  /* the person's "approve always" */
 	bool auto_mode;
 	bool token_requires;   /* approvalRequired on the token */
-	bool by_token;	       /* asked with a token, not in a session */
-	bool by_model;	       /* asked over MCP, where a model speaks, whoever's token it has */
+	bool in_session;       /* a person who has signed in asks, not a token (gate_in_session) */
+	bool may_vote;	       /* a person asks who may approve what this tool changes (gate_may_vote) */
 	bool production;       /* the environment, or none named */
 	bool environment_gate; /* its approval gate is on */
 	bool in_environment;   /* it is about one, or several */
@@ -81,8 +83,12 @@ struct policy_need {
 	int64_t votes;
 };
 
+/* How the person who asks agrees to it. */
+enum policy_consent { CONSENT_NONE, CONSENT_ASKING, CONSENT_CONFIRMING };
+
 struct policy_decision {
 	enum verdict verdict;
+	enum policy_consent consent; /* where somebody is asked */
 	enum risk risk;
 	int64_t votes; /* different people, at least as many as the groups need together */
 	bool four_eyes;
@@ -98,6 +104,7 @@ void policy_decide(
 /* Why "approve always" of this tool could never count, whatever else holds (TL-7); NULL: it could. */
 const char *policy_never_lifted(const struct tool *t);
 
+const char *consent_name(enum policy_consent c); /* "", "asking", "confirming" */
 const char *risk_name(enum risk r);
 bool risk_of(str name, enum risk *out_risk);
 const char *tier_name(enum tier t);

@@ -54,6 +54,7 @@ struct tool_result {
 struct tool_outside {
 	str source_id, source; /* the upstream server or the connection, and its name */
 	str remote;	       /* what the tool is called there */
+	str definition_hash;   /* of what an admin has accepted, or declared */
 	int64_t deadline_ms;   /* for an answer */
 	str tier;	       /* what agents may do with it unless said for one: as permission's */
 	str options;	       /* JSON, of the provider: how it is previewed, probed, read before */

@@ -162,6 +162,7 @@ outside_of(struct arena *a, const struct toolset_tool *r)
 	*o = (struct tool_outside){ .source_id = arena_str(a, r->source_id),
 		.source = arena_str(a, r->source),
 		.remote = arena_str(a, r->remote),
+		.definition_hash = arena_str(a, r->definition_hash),
 		.deadline_ms = r->deadline_ms,
 		.tier = arena_str(a, r->tier),
 		.options = arena_str(a, r->options) };
@@ -374,10 +375,28 @@ toolset_put(struct ctx *cx, str org_id, const struct toolset_tool *t)
 		TEXT(t->seen), TEXT(t->seen_hash), INT(t->seen_at));
 }
 
+struct past_row {
+	int64_t version;
+};
+static const struct field past_row[] = { FIELD_INT(struct past_row, version), FIELD_END };
+
 status
-toolset_drop(struct ctx *cx, str org_id, str source_id)
+toolset_past(struct ctx *cx, str org_id, str name, int64_t *out_version)
 {
-	return db_run(cx, SQL_TOOLSET_DROP, TEXT(org_id), TEXT(source_id));
+	struct past_row past = { 0 };
+	status s = db_one(cx, SQL_TOOLSET_PAST, past_row, &past, TEXT(org_id), TEXT(name));
+
+	if (s != E_NOT_FOUND)
+		TRY(s);
+	*out_version = past.version;
+	return OK;
+}
+
+status
+toolset_drop(struct ctx *cx, str org_id, str source_id, str name)
+{
+	TRY(db_run(cx, SQL_TOOLSET_BURY, TEXT(org_id), TEXT(source_id), TEXT(name)));
+	return db_run(cx, SQL_TOOLSET_DROP, TEXT(org_id), TEXT(source_id), TEXT(name));
 }
 
 /* The candidate comes after all others: it is the one that has to give way, unless it is one of them. */

@@ -31,7 +31,16 @@ ON CONFLICT (org_id, name) DO UPDATE SET provider = $3, source_id = $4, source =
 	seen_at = $30
 
 -- name: toolset_drop
-DELETE FROM outside_tool WHERE org_id = $1 AND source_id = $2
+DELETE FROM outside_tool WHERE org_id = $1 AND source_id = $2 AND ($3 = '' OR name = $3)
+
+-- name: toolset_bury
+-- A tool begins after the version that stands here, so the one that is deleted is never an older one.
+INSERT INTO outside_tool_past (org_id, name, version)
+SELECT org_id, name, version FROM outside_tool WHERE org_id = $1 AND source_id = $2 AND ($3 = '' OR name = $3)
+ON CONFLICT (org_id, name) DO UPDATE SET version = excluded.version
+
+-- name: toolset_past
+SELECT version FROM outside_tool_past WHERE org_id = $1 AND name = $2
 
 -- name: toolset_epoch
 SELECT epoch FROM rights_epoch WHERE org_id = $1

@@ -174,6 +174,26 @@ rules_cover(const struct rules *set, str rule)
 	return false;
 }
 
+static bool
+holds_everything(const struct rules *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (str_eq(set->items[i], STR(RULE_ALL)))
+			return true;
+	return set->level == LEVEL_ADMIN;
+}
+
+bool
+rules_hold(const struct rules *have, const struct rules *want)
+{
+	if (holds_everything(have))
+		return true;
+	for (size_t i = 0; i < want->count; i++)
+		if (!rules_cover(have, want->items[i]))
+			return false;
+	return have->level >= want->level;
+}
+
 bool
 rules_cover_all(struct arena *a, const struct rules *set, const char *const *needed, str *out_missing)
 {

@@ -75,6 +75,9 @@ bool rule_guarded(str rule);
 /* Does the set hold the rule: by an item, by manage on it or a parent, by its level, by "*"? */
 bool rules_cover(const struct rules *set, str rule);
 
+/* Does have hold all that want holds? Where single rules add up to a level, it says no. */
+bool rules_hold(const struct rules *have, const struct rules *want);
+
 /* Does the set hold all of them? *out_missing (may be NULL): those it does not, as "a, b". */
 bool rules_cover_all(struct arena *a, const struct rules *set, const char *const *needed, str *out_missing);
 

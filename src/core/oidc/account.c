@@ -7,6 +7,7 @@
 #include "core/oidc/provider.h"
 #include "core/people/change.h"
 #include "core/people/member.h"
+#include "core/people/rank.h"
 #include "db/db.h"
 
 #include "core/oidc/account.sql.h" /* SQL_ACCOUNT_*, generated from account.sql */
@@ -284,6 +285,9 @@ run_unbind(struct ctx *cx, const void *in, struct json_out *out)
 	struct member m;
 
 	TRY(member_load(cx, i->id, false, &m));
+	TRY(rank_over_person(cx, m.id));
+	TRY(member_rights_widened(
+		cx, cx->caller->org_id, m.id)); /* another account may come in as this person */
 	TRY(db_run(cx, SQL_ACCOUNT_UNBIND, TEXT(cx->caller->org_id), TEXT(m.id)));
 	TRY(token_end_sessions(cx, cx->caller->org_id, m.id));
 	TRY(change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m.id, m.id, NULL,

@@ -26,9 +26,17 @@ enum outside_end {
 	OUTSIDE_WAITING,  /* it took it, and will tell by a callback */
 };
 
+/* Where calls of a tool go, and what opens it there. Another address or credential is another source. */
+struct outside_source {
+	str address; /* all of it; often a secret, so never shown: source.h has what is */
+	str credential; /* which one: changes when a person replaces it, not when it renews itself; empty: none */
+};
+
 /* One thing to do. Text outlives the call. */
 struct outside_call {
 	const struct tool *tool; /* its `outside` says where */
+	const struct outside_source *
+		source; /* as it was at the claim: to another one nothing is sent; NULL: a read, as it is now */
 	str org_id;
 	str command_id;	 /* of this one call: the attempt's, or of a read the call's */
 	str proposal_id; /* empty: a read */
@@ -63,6 +71,9 @@ struct outside_provider {
 	void *arg;
 	/* Inside the read that lets a call pass: what `call` would have to read first; NULL: nothing. */
 	status (*prepare)(struct ctx *cx, void *arg, const struct outside_call *call, const void **out);
+	/* Inside tx_run or db_read: where calls of this tool go now. E_NOT_FOUND  its source is gone */
+	status (*source)(
+		struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out);
 	/* A tool's survey and recheck (core/gate/tool.h), with arg; NULL: it has none. */
 	status (*survey)(struct ctx *cx, void *arg, const struct tool_call *call, const struct json **out);
 	status (*recheck)(struct ctx *cx, void *arg, const struct tool_call *call, str *out_digest);

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "core/id.h"
 #include "core/people/change.h"
+#include "core/people/rank.h"
 #include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
@@ -123,7 +124,9 @@ member_set_disabled(struct ctx *cx, const struct member *m, bool disabled)
 
 	if (disabled == (m->disabled_at != 0))
 		return OK;
+	TRY(rank_over_person(cx, m->id));
 	if (!disabled) {
+		TRY(member_rights_widened(cx, org_id, m->id));
 		TRY(db_run(cx, SQL_MEMBER_ENABLE, TEXT(org_id), TEXT(m->id)));
 		return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL, NULL);
 	}
@@ -208,7 +211,7 @@ check_role(struct ctx *cx, str name, str *out_id)
 	return caller_may_give(cx, cx->caller, &set);
 }
 
-/* Gives exactly these roles. Taking one away needs no right of one's own beyond the operation's. */
+/* Gives exactly these roles. */
 static status
 set_roles(struct ctx *cx, str member_id, const struct json *wish)
 {
@@ -427,11 +430,19 @@ static status
 change_roles(struct ctx *cx, const struct member *m, const struct json *wish)
 {
 	struct json *before = json_new_object(cx->arena), *after = json_new_object(cx->arena);
+	str org_id = cx->caller->org_id;
+	struct rules was, now;
 	struct named_role *had;
 	size_t count;
 
 	TRY(load_roles(cx, m->id, m->id, &had, &count));
+	TRY(caller_live_rules(cx, org_id, m->id, &was));
 	TRY(set_roles(cx, m->id, wish));
+	TRY(caller_live_rules(cx, org_id, m->id, &now));
+	if (!rules_hold(&now, &was))
+		TRY(rank_over_rules(cx, &was));
+	if (!rules_hold(&was, &now))
+		TRY(member_rights_widened(cx, org_id, m->id));
 	TRY(member_check_admin(cx));
 	json_add_member(before, STR("roles"), roles_of(cx->arena, m->id, had, count));
 	json_add_member(after, STR("roles"), json_share(cx->arena, wish));
@@ -450,6 +461,7 @@ change_password(struct ctx *cx, const struct member *m, str hash)
 	TRY(caller_may_give(cx, cx->caller, &theirs));
 	TRY(db_run(cx, SQL_MEMBER_SET_PASSWORD, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(hash)));
 	TRY(token_end_sessions(cx, cx->caller->org_id, m->id));
+	TRY(member_rights_widened(cx, cx->caller->org_id, m->id));
 	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL,
 		change_text(cx->arena, json_new_object(cx->arena), "password", STR("changed")));
 }

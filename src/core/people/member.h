@@ -25,6 +25,12 @@ status member_email(struct ctx *cx, str email, str *out_email) MUST_USE;
 /* Inside tx_run, after a change of rights: E_CONFLICT  nobody is left who is admin */
 status member_check_admin(struct ctx *cx) MUST_USE;
 
+/*
+ * Inside tx_run; needs no caller. This person may more than before, or signs in with a new credential that somebody else
+ * had a hand in: their votes no longer count for proposals from before (AP-3, docs/decisions/0032).
+ */
+status member_rights_widened(struct ctx *cx, str org_id, str principal_id) MUST_USE;
+
 /* Private to people and ident: one principal, and the steps that people and agents share. */
 struct member {
 	str id, kind, name, email, domain;

@@ -5,6 +5,7 @@
 #include "core/id.h"
 #include "core/people/change.h"
 #include "core/people/member.h"
+#include "core/people/rank.h"
 #include "db/db.h"
 #include "json/bind.h"
 
@@ -175,6 +176,31 @@ change_level(struct ctx *cx, const struct json *wish, struct role *r)
 }
 
 static status
+read_rules(struct ctx *cx, const struct role *r, struct rules *out)
+{
+	struct json *rules;
+
+	*out = (struct rules){ 0 };
+	(void)level_of(r->level, &out->level);
+	TRY(json_parse(cx, r->rules, &rules));
+	return json_bind_strings(cx, rules, STR("/rules"), LIMIT_RULES, &out->items, &out->count);
+}
+
+/* It holds at once for everybody who has the role: nobody lowers who holds more than they do, and who may more now has
+ * not had that since before. */
+static status
+affect_holders(struct ctx *cx, const struct role *before, const struct role *after)
+{
+	struct rules was, now;
+
+	TRY(read_rules(cx, before, &was));
+	TRY(read_rules(cx, after, &now));
+	if (!rules_hold(&now, &was))
+		TRY(rank_over_role(cx, after->id));
+	return rules_hold(&was, &now) ? OK : rank_role_widened(cx, after->id);
+}
+
+static status
 run_change(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct change_in *c = in;
@@ -188,6 +214,7 @@ run_change(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(change_level(cx, c->level, &r));
 	TRY(json_parse(cx, was.rules, &rules));
 	TRY(check_rules(cx, r.level, c->rules ? c->rules : rules, &r.rules));
+	TRY(affect_holders(cx, &was, &r));
 	TRY(taken(cx, db_run(cx, SQL_ROLE_CHANGE, TEXT(cx->caller->org_id), TEXT(r.id), TEXT(r.name),
 			      TEXT(r.level), TEXT(r.rules))));
 	TRY(member_check_admin(cx));

@@ -5,6 +5,8 @@
 #include "core/gate/settings.h"
 #include "core/id.h"
 #include "core/people/change.h"
+#include "core/people/member.h"
+#include "core/people/rank.h"
 #include "db/db.h"
 #include "json/bind.h"
 
@@ -246,13 +248,95 @@ set_grants(struct ctx *cx, str team_id, const struct json *wish)
 	return OK;
 }
 
+/* --- whom a change gives more, or takes something (rank.h) --- */
+
+struct reach {
+	struct person_row *people;
+	struct grant *grants;
+	size_t person_count, grant_count;
+};
+
+static status
+load_reach(struct ctx *cx, str team_id, struct reach *out)
+{
+	str org_id = cx->caller->org_id;
+
+	TRY(db_all(cx, SQL_TEAM_MEMBERS, person_row, sizeof(*out->people), &out->people, &out->person_count,
+		TEXT(org_id), TEXT(team_id)));
+	return db_all(cx, SQL_TEAM_GRANTS, grant_fields, sizeof(*out->grants), &out->grants,
+		&out->grant_count, TEXT(org_id), TEXT(team_id));
+}
+
+/* Both lists have the same order, so the next one is mostly where *at stands. */
+static bool
+has_person(const struct reach *r, str id, size_t *at)
+{
+	for (size_t i = 0; i < r->person_count; i++) {
+		size_t k = (*at + i) % r->person_count;
+
+		if (!str_eq(r->people[k].id, id))
+			continue;
+		*at = k + 1;
+		return true;
+	}
+	return false;
+}
+
+static bool
+has_grant(const struct reach *r, const struct grant *g, size_t *at)
+{
+	for (size_t i = 0; i < r->grant_count; i++) {
+		const struct grant *own = &r->grants[(*at + i) % r->grant_count];
+
+		if (!str_eq(own->resource_id, g->resource_id) ||
+			!str_eq(own->resource_type, g->resource_type))
+			continue;
+		*at = (*at + i + 1) % r->grant_count;
+		return str_eq(own->verb, g->verb) || str_eq(own->verb, STR("manage"));
+	}
+	return false;
+}
+
+static bool
+has_grants(const struct reach *r, const struct reach *wanted)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < wanted->grant_count; i++)
+		if (!has_grant(r, &wanted->grants[i], &at))
+			return false;
+	return true;
+}
+
+static status
+affect_members(struct ctx *cx, str team_id, const struct reach *was)
+{
+	struct reach now;
+	size_t at = 0;
+
+	TRY(load_reach(cx, team_id, &now));
+	for (size_t i = 0; i < was->person_count; i++)
+		if (!has_person(&now, was->people[i].id, &at))
+			TRY(rank_over_person(cx, was->people[i].id));
+	at = 0;
+	for (size_t i = 0; i < now.person_count; i++)
+		if (!has_person(was, now.people[i].id, &at))
+			TRY(member_rights_widened(cx, cx->caller->org_id, now.people[i].id));
+	if (!has_grants(&now, was))
+		TRY(rank_over_team(cx, team_id));
+	return has_grants(was, &now) ? OK : rank_team_widened(cx, team_id);
+}
+
 static status
 fill(struct ctx *cx, const struct team *t, const struct put_in *p, struct json_out *out)
 {
 	struct json *after = change_text(cx->arena, json_new_object(cx->arena), "name", t->name);
+	struct reach was;
 
+	TRY(load_reach(cx, t->id, &was));
 	TRY(set_members(cx, t->id, p->members));
 	TRY(set_grants(cx, t->id, p->grants));
+	TRY(affect_members(cx, t->id, &was));
 	if (p->members)
 		json_add_member(after, STR("members"), json_share(cx->arena, p->members));
 	if (p->grants)
@@ -331,6 +415,7 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 
 	TRY(load(cx, ((const struct id_in *)in)->id, &t));
 	TRY(check_unasked(cx, &t));
+	TRY(rank_over_team(cx, t.id));
 	TRY(answer(cx, &t, out)); /* what it was */
 	TRY(db_run(cx, SQL_TEAM_CLEAR_MEMBERS, TEXT(org_id), TEXT(t.id)));
 	TRY(db_run(cx, SQL_TEAM_CLEAR_GRANTS, TEXT(org_id), TEXT(t.id)));

@@ -7,6 +7,8 @@
 #include "core/visibility.h"
 #include "core/gate/settings.h"
 #include "core/card/card.h"
+#include "core/outside/source.h"
+#include "core/proposal/agreed/agreed.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/proposal.h"
 #include "core/proposal/row.h"
@@ -24,8 +26,14 @@ struct applying {
 	const struct tool *tool;
 	struct caller proposer; /* as they are now */
 	struct json *payload;
+	struct permission_snapshot permissions; /* the proposer's */
+	struct policy_rules rules;
+	struct outside_source source; /* of a tool that is not ours: where it goes now */
 	struct handler_run run;
-	bool production; /* its environment is, as it is now */
+	bool production, gate; /* its environment is, and its approval gate is on, as it is now */
+	bool decided;	       /* policy has decided again on all that it touches */
+	bool asks_more;	       /* and asks for more people than have agreed */
+	bool refused;	       /* where it acts says no: nobody's failure */
 	int64_t now_us;
 	int64_t began_us; /* clock_mono_us, before the claim can have been made */
 };
@@ -56,11 +64,11 @@ static status
 check_rights(struct ctx *cx, struct applying *a)
 {
 	struct permission_snapshot snapshot;
-	bool stored, gate;
+	bool stored;
 
 	a->production = true;
 	if (a->p.environment_id.len)
-		TRY(handler_environment(cx, a->p.environment_id, &a->production, &gate));
+		TRY(handler_environment(cx, a->p.environment_id, &a->production, &a->gate));
 	a->tool = tool_find(cx->tools, a->p.tool);
 	if (cx->caller->kind == PRINCIPAL_SERVICE)
 		return fail(cx, E_FORBIDDEN, "service principals cannot use tools");
@@ -101,7 +109,6 @@ static status
 check_proposer(struct ctx *cx, struct applying *a)
 {
 	const struct proposal *p = &a->p;
-	struct permission_snapshot snapshot;
 	struct standing now;
 	bool stored;
 
@@ -110,30 +117,134 @@ check_proposer(struct ctx *cx, struct applying *a)
 	if (now.disabled || now.token_revoked || now.delegator_disabled)
 		return lost_standing(cx, a, "the credential it was proposed with was revoked");
 	TRY(caller_again(cx, p->org_id, p->proposer_id, p->token_id, &a->proposer));
-	TRY(permission_load(cx, &a->proposer, &snapshot));
-	if (permission_tier(&snapshot, a->tool, &stored) == TIER_BLOCKED)
+	TRY(permission_load(cx, &a->proposer, &a->permissions));
+	if (permission_tier(&a->permissions, a->tool, &stored) == TIER_BLOCKED)
 		return lost_standing(cx, a, "the tool was blocked for the agent that proposed it");
 	if (!gate_may_propose(&a->proposer, a->tool, a->production))
 		return lost_standing(cx, a, "the one who proposed it may no longer propose it");
 	return OK;
 }
 
-/* The votes that count now; and the policy by which they were asked for must still be the one that holds: its
- * version is on the card, so another one is another card. */
+/* The card has the policy's version and the tool's inside: with another one it is another card. */
+static status
+check_versions(struct ctx *cx, struct applying *a)
+{
+	TRY(policy_rules_load(cx, a->p.org_id, &a->rules));
+	if (a->rules.version != a->p.policy_version)
+		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
+	if (a->p.tool_version != a->tool->version)
+		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
+	return OK;
+}
+
+/* Of a tool that is not ours the card says whose it is, where, and what opens it there. A card from before it did cannot be
+ * compared. */
+static status
+check_source(struct ctx *cx, struct applying *a)
+{
+	struct json *now;
+	bool same;
+	status s;
+
+	if (!a->tool->outside)
+		return OK;
+	s = source_of(cx, a->p.org_id, a->tool, &a->source);
+	if (s == E_NOT_FOUND)
+		return fail(cx, E_DRIFT, "the system that would do it is not there any more; propose again");
+	TRY(s);
+	now = source_card(cx, a->p.org_id, a->tool, &a->source);
+	TRY(source_is(cx, json_get(a->p.card_read, STR("source")), now, &same));
+	return same ? OK
+		    : fail(cx, E_DRIFT,
+			      "its source (address, credential, declaration) is not what was shown; propose "
+			      "again");
+}
+
+/* --- does policy still say what was agreed to? (PA-3) --- */
+
+/* What the card says of risk and teams is what people agreed to: more than that is another card. */
+static status
+check_card(struct ctx *cx, const struct applying *a, const struct policy_decision *now)
+{
+	enum risk shown;
+	size_t g, t;
+
+	if (!risk_of(a->p.risk, &shown) || now->risk > shown || (now->four_eyes && !a->p.four_eyes))
+		return fail(cx, E_DRIFT, "its risk is higher now than its card says; propose again");
+	for (g = 0; g < now->group_count; g++) {
+		for (t = 0; t < a->p.tally->group_count; t++)
+			if (str_eq(a->p.tally->groups[t].team_id, now->groups[g].team_id) &&
+				a->p.tally->groups[t].needed >= now->groups[g].votes)
+				break;
+		if (t == a->p.tally->group_count)
+			return fail(
+				cx, E_DRIFT, "another team is asked now than its card says; propose again");
+	}
+	return OK;
+}
+
+static str
+all_reasons(struct ctx *cx, const struct policy_decision *d)
+{
+	str all = { 0 };
+
+	for (size_t i = 0; d->reasons[i]; i++)
+		all = arena_printf(cx->arena, "%.*s%s%s", STR_ARG(all), i ? "; " : "", d->reasons[i]);
+	return all;
+}
+
+/* Votes are counted against the greater number: looser never lowers what was agreed. */
+static status
+count_votes(struct ctx *cx, struct applying *a, const struct policy_decision *now)
+{
+	struct tally *tally = arena_alloc(cx->arena, sizeof(*tally));
+	bool more = now->verdict == VERDICT_ASK && now->votes > a->p.votes_needed;
+
+	if (more)
+		a->p.votes_needed = now->votes;
+	if (more || !a->p.tally)
+		TRY(tally_count(cx, &a->p, tally));
+	else
+		*tally = *a->p.tally;
+	a->p.tally = tally;
+	TRY(check_card(cx, a, now));
+	if (tally->enough)
+		return OK;
+	a->asks_more = more;
+	return more ? fail(cx, E_APPROVAL, "more approvals are needed than when it was proposed (%.*s): %.*s",
+			      STR_ARG(all_reasons(cx, now)), STR_ARG(tally->missing))
+		    : fail(cx, E_APPROVAL, "%.*s", STR_ARG(tally->missing));
+}
+
+/* Policy decides again, on the facts of now; place: where it acts, as the proposer has it. */
+static status
+decide_again(struct ctx *cx, struct applying *a, const struct handler_place *place)
+{
+	struct agreed_now now = { &a->rules, a->tool, &a->proposer, &a->permissions, *place };
+	struct policy_decision d;
+
+	TRY(agreed_again(cx, &a->p, &now, &d));
+	if (d.verdict == VERDICT_REFUSE)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (%s)", a->tool->name, d.reasons[0]);
+	a->decided = true;
+	return count_votes(cx, a, &d);
+}
+
+/* Where one tool changes several environments, which they are is known when it has run (check_places). Until then the
+ * votes count as they were asked for. */
 static status
 check_votes(struct ctx *cx, struct applying *a)
 {
-	struct tally *tally = arena_alloc(cx->arena, sizeof(*tally));
-	struct policy_rules rules;
+	struct handler_place place = { .production = a->production,
+		.gate = a->gate,
+		.in_environment = a->p.environment_id.len > 0,
+		.may = gate_may(&a->proposer, a->tool, a->production) };
+	struct policy_decision as_agreed = { .verdict = VERDICT_RUN };
+	bool several;
 
-	TRY(policy_rules_load(cx, a->p.org_id, &rules));
-	if (rules.version != a->p.policy_version)
-		return fail(cx, E_DRIFT, "the organization's policy has changed since; propose again");
-	TRY(tally_count(cx, &a->p, tally));
-	a->p.tally = tally;
-	if (!tally->enough)
-		return fail(cx, E_APPROVAL, "%.*s", STR_ARG(tally->missing));
-	/* a right that came back completes the votes without another one being cast */
+	TRY(agreed_several(cx, &a->p, &several));
+	TRY(several ? count_votes(cx, a, &as_agreed) : decide_again(cx, a, &place));
+	/* what was missing is there again, such as the tool: no other vote is needed */
 	if (a->p.state == PROPOSAL_PENDING)
 		return row_step(cx, &a->p, PROPOSAL_EVENT_QUORUM);
 	return OK;
@@ -176,10 +287,28 @@ read_as_proposer(struct ctx *cx, struct applying *a)
 static status
 check_payload(struct ctx *cx, struct applying *a)
 {
-	if (a->p.tool_version != a->tool->version)
-		return fail(cx, E_DRIFT, "the tool has another version now; propose again");
 	TRY(json_parse(cx, a->p.payload, &a->payload));
 	return gate_check_input(cx, a->tool, a->payload);
+}
+
+/* What it touched is known now: in each of those environments the one who applies needs the tool's own
+ * rules, and the one who asked the right to ask; and policy decides about all of them. */
+static status
+check_places(struct ctx *cx, struct applying *a)
+{
+	struct handler_place mine, theirs;
+
+	if (!a->run.result.environment_count && a->decided)
+		return OK; /* check_rights, check_proposer and check_votes have seen the only one */
+	TRY(handler_in_scope(cx, cx->caller, &a->run));
+	TRY(handler_place(cx, cx->caller, &a->run, &mine));
+	TRY(handler_place(cx, &a->proposer, &a->run, &theirs));
+	if (!mine.may)
+		return fail(cx, E_FORBIDDEN, "Forbidden: %s (not in every environment that it changes)",
+			a->tool->name);
+	if (!theirs.may_propose)
+		return lost_standing(cx, a, "the one who proposed it may no longer propose it");
+	return decide_again(cx, a, &theirs);
 }
 
 /* Inside a savepoint: what does not come out as it was shown is undone. */
@@ -210,26 +339,9 @@ execute(struct ctx *cx, void *arg)
 	TRY(card_again(cx, a->p.card_read, a->payload, &a->run.result, &now));
 	if (!str_eq(now.view_hash, a->p.view_hash))
 		return fail(cx, E_DRIFT, "what would happen is no longer what was shown; propose again");
-	return OK;
-}
-
-/* What it touched is known now: in each of those environments the one who applies needs the tool's own
- * rules, and the one who asked the right to ask. */
-static status
-check_places(struct ctx *cx, const struct applying *a)
-{
-	struct handler_place mine, theirs;
-
-	if (!a->run.result.environment_count)
-		return OK; /* check_rights and check_proposer have seen the only one */
-	TRY(handler_in_scope(cx, cx->caller, &a->run));
-	TRY(handler_place(cx, cx->caller, &a->run, &mine));
-	TRY(handler_place(cx, &a->proposer, &a->run, &theirs));
-	if (!mine.may)
-		return fail(cx, E_FORBIDDEN, "Forbidden: %s (not in every environment that it changes)",
-			a->tool->name);
-	return theirs.may_propose ? OK
-				  : lost_standing(cx, a, "the one who proposed it may no longer propose it");
+	s = check_places(cx, a);
+	a->refused = s != OK;
+	return s;
 }
 
 static status
@@ -374,7 +486,7 @@ claim(struct ctx *cx, struct applying *a, const struct apply_in *in)
 		return OK;
 	}
 	TRY(attempt_claim(cx, &a->p, a->tool, &attempt));
-	a->p.sending = send_claimed(cx, &a->p, a->tool, &attempt, a->began_us);
+	a->p.sending = send_claimed(cx, &a->p, a->tool, &attempt, a->began_us, &a->source);
 	return OK;
 }
 
@@ -421,10 +533,8 @@ do_it(struct ctx *cx, struct applying *a)
 
 	if (s == OK && FAULT_FAILS(apply_after_execute))
 		return fail(cx, E_UNAVAILABLE, "stopped before anything was recorded");
-	if (s != OK && !is_failure(s))
+	if (s != OK && (a->refused || !is_failure(s)))
 		return s;
-	if (s == OK)
-		TRY(check_places(cx, a));
 	if (!PLANTED(clock_before_lock))
 		tx_waited(cx); /* the handler may have waited for a lock, and time does not */
 	TRY(check_state(cx, a));
@@ -433,20 +543,54 @@ do_it(struct ctx *cx, struct applying *a)
 	return OK;
 }
 
+/* Policy asks for more people than have agreed: the new number is stored, and it is pending (again). */
+static status
+reopen(struct ctx *cx, struct applying *a)
+{
+	struct audit_entry e = { .action = AUDIT_PROPOSAL_REOPENED,
+		.resource_type = STR("proposal"),
+		.resource_key = a->p.id,
+		.resource_id = a->p.id,
+		.proposal_id = a->p.id,
+		.tool = a->p.tool,
+		.tool_call_id = a->p.tool_call_id,
+		.args_hash = a->p.payload_hash,
+		.risk = a->p.risk };
+
+	a->p.asks_more = ctx_message(cx, E_APPROVAL);
+	ctx_clear(cx);
+	e.chain = a->p.chain;
+	TRY(audit_add(cx, &e, NULL));
+	TRY(row_step(cx, &a->p, PROPOSAL_EVENT_RECOUNT));
+	proposal_emit(cx, &a->p);
+	return OK;
+}
+
+static status
+check_all(struct ctx *cx, struct applying *a)
+{
+	TRY(check_rights(cx, a));
+	TRY(check_state(cx, a));
+	TRY(check_proposer(cx, a));
+	TRY(check_versions(cx, a));
+	TRY(check_source(cx, a));
+	return check_votes(cx, a);
+}
+
 status
 proposal_apply(struct ctx *cx, const struct apply_in *in, struct proposal *out)
 {
 	struct applying a = { .began_us = clock_mono_us() };
+	status s;
 
 	TRY(handler_alone(cx));
 	TRY(find(cx, in, &a));
 	if (!in->token.len || sight_of(cx, &a.p))
 		TRY(check_state(cx, &a)); /* who sees it sees that it is over: no right would help */
-	TRY(check_rights(cx, &a));
-	TRY(check_state(cx, &a));
-	TRY(check_proposer(cx, &a));
-	TRY(check_votes(cx, &a));
-	TRY(a.tool->outside ? claim(cx, &a, in) : do_it(cx, &a));
+	s = check_all(cx, &a);
+	if (s == OK)
+		s = a.tool->outside ? claim(cx, &a, in) : do_it(cx, &a);
+	TRY(s == E_APPROVAL && a.asks_more ? reopen(cx, &a) : s);
 	*out = a.p;
 	return OK;
 }

@@ -18,7 +18,39 @@ not_a_voter(struct ctx *cx, const char *why)
 	return fail(cx, E_FORBIDDEN, "Forbidden: this vote (%s)", why);
 }
 
-/* AP-3: an explicit act of a person, who is not the one who asked. */
+/* Who proposed it votes only to confirm it: where the card says so, and signed in (AP-3). */
+static status
+check_own(struct ctx *cx, const struct proposal *p, bool approves)
+{
+	enum policy_consent consent;
+
+	if (!str_eq(cx->caller->principal_id, p->proposer_id))
+		return OK;
+	TRY(row_consent(cx, p, &consent));
+	if (consent != CONSENT_CONFIRMING || !approves)
+		return not_a_voter(cx, approves ? "the one who proposed cannot vote"
+						: "the one who proposed cannot vote; cancel it");
+	return cx->caller->via_token
+		       ? not_a_voter(cx, "a token does not confirm what its person asked for; sign in")
+		       : OK;
+}
+
+/* AP-3: with the right since before it was proposed, or somebody could make voters for what is there already. To refuse
+ * is always easy (AP-6). */
+static status
+check_since(struct ctx *cx, const struct proposal *p, bool approves)
+{
+	bool before = true;
+
+	if (approves)
+		TRY(row_since(cx, p, cx->caller->principal_id, &before));
+	return before ? OK
+		      : not_a_voter(cx,
+				"what you may do, or how you sign in, was changed after this was proposed; "
+				"propose it again, or ask somebody else who may vote");
+}
+
+/* AP-3: an explicit act of a person, who is not the one who asked, or confirms it. */
 static status
 check_voter(struct ctx *cx, const struct proposal *p, bool approves)
 {
@@ -37,12 +69,12 @@ check_voter(struct ctx *cx, const struct proposal *p, bool approves)
 		return not_a_voter(cx, "tokens do not vote over MCP");
 	if (c->via_token && heavy && approves) /* to refuse is always easy (AP-6) */
 		return not_a_voter(cx, "a token cannot vote on what is destructive or of high risk; sign in");
-	if (str_eq(c->principal_id, p->proposer_id))
-		return not_a_voter(cx, "the one who proposed cannot vote");
+	TRY(check_own(cx, p, approves));
 	if (p->four_eyes && str_eq(c->principal_id, p->delegator_id))
 		return not_a_voter(cx, "four eyes: the person it was proposed for cannot vote");
 	needed[0] = row_approve_rule(cx->arena, t).ptr;
-	return caller_require(cx, c, t->name, needed);
+	TRY(caller_require(cx, c, t->name, needed));
+	return check_since(cx, p, approves);
 }
 
 /* Locks it. Who may not see it hears that it is not there. */

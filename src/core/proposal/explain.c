@@ -29,7 +29,7 @@ struct explain_out {
 	str verdict, permission_status;
 	struct json *risk, *reasons, *groups;
 	int64_t votes, policy_version;
-	bool four_eyes, stored, has_verb;
+	bool four_eyes, proposer_may_confirm, stored, has_verb;
 };
 static const char *const verdicts[] = { "refuse", "ask", "run", NULL };
 static const struct field explain_out[] = {
@@ -42,6 +42,8 @@ static const struct field explain_out[] = {
 		.doc = "The teams of whom so many must be among them: {teamId, team, votes}."),
 	FIELD_BOOL(struct explain_out, four_eyes, .need = true,
 		.doc = "The person it is proposed for cannot be one of them."),
+	FIELD_BOOL(struct explain_out, proposer_may_confirm, .need = true,
+		.doc = "Who proposes it, a person, can be one of them: signed in, for the stored card."),
 	FIELD_TEXT(struct explain_out, permission_status, .need = true, .doc = "The tool's tier for them."),
 	FIELD_BOOL(
 		struct explain_out, stored, .need = true, .doc = "An admin said so; otherwise the default."),
@@ -88,7 +90,7 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 		.principal = who->kind,
 		.auto_mode = who->auto_mode,
 		.token_requires = who->approval_required,
-		.by_token = who->via_token,
+		.in_session = gate_in_session(who),
 		.production = true };
 	unsigned found = 0;
 	bool self = who == cx->caller;
@@ -106,6 +108,7 @@ gather(struct ctx *cx, const struct explain_in *i, const struct caller *who, str
 	if (f.in_environment)
 		TRY(handler_environment(cx, i->environment_id, &f.production, &f.environment_gate));
 	f.has_verb = gate_may(who, f.tool, f.production);
+	f.may_vote = gate_may_vote(cx, who, f.tool);
 	if (i->input) {
 		TRY(gate_check_input(cx, f.tool, i->input));
 		(void)visible_json(cx->arena, i->input, &found);
@@ -152,6 +155,7 @@ run_explain(struct ctx *cx, const void *in, struct json_out *out)
 	json_out_int(out, "votes", d.votes);
 	json_out_value(out, "groups", groups ? groups : json_new_array(cx->arena));
 	json_out_bool(out, "fourEyes", d.four_eyes);
+	json_out_bool(out, "proposerMayConfirm", d.consent == CONSENT_CONFIRMING);
 	json_out_str(out, "permissionStatus", str_of(tier_name(facts.tier)));
 	json_out_bool(out, "stored", facts.tier_stored);
 	json_out_bool(out, "hasVerb", facts.has_verb);

@@ -11,7 +11,8 @@
  *
  * A vote counts while its person may vote (AP-4). Where one no longer does, what is approved takes another in
  * its place: VOTE where that completes it again, RECOUNT where votes are still missing. Where none is missing
- * there is no such step.
+ * there is no such step. RECOUNT is also what an apply does where policy asks for more people on the facts of now
+ * (PA-3): the new number is stored, and what is approved is pending again.
  *
  * The C code asks this table, the Spin model is generated from it, the documentation shows it.
  */
@@ -45,6 +46,7 @@ enum proposal_state {
 	X(PENDING, DENY, DENIED)                                                                             \
 	X(PENDING, CANCEL, CANCELLED)                                                                        \
 	X(PENDING, EXPIRE, EXPIRED)                                                                          \
+	X(PENDING, RECOUNT, PENDING)                                                                         \
 	X(APPROVED, DENY, DENIED)                                                                            \
 	X(APPROVED, CANCEL, CANCELLED)                                                                       \
 	X(APPROVED, EXPIRE, EXPIRED)                                                                         \
@@ -65,7 +67,7 @@ enum proposal_event {
 	PROPOSAL_EVENT_DENY,
 	PROPOSAL_EVENT_CANCEL,
 	PROPOSAL_EVENT_EXPIRE,
-	PROPOSAL_EVENT_RECOUNT, /* a vote came, but others no longer count: their people lost the right */
+	PROPOSAL_EVENT_RECOUNT, /* votes are missing: others no longer count, or more are asked for now */
 	PROPOSAL_EVENT_CLAIM,
 	PROPOSAL_EVENT_SUCCEED,
 	PROPOSAL_EVENT_FAIL,

@@ -56,6 +56,7 @@ struct proposal {
 	bool four_eyes;
 	int64_t policy_version;
 	str provenance; /* JSON: prompt version and hash, model, provider */
+	str facts; /* JSON: what only the request knew when it was decided (agreed/); empty: an old one */
 	str idempotency_key;
 	str request_hash;  /* of everything that was asked, for a replay */
 	str salt;	   /* of the nonce */
@@ -77,6 +78,7 @@ struct proposal {
 	const struct json *card_read; /* the card, parsed; NULL: not yet (row_card) */
 	struct sending *sending;      /* claimed in this transaction: to be sent after it (send.h) */
 	const struct tally *tally;    /* the votes as this transaction has counted them; NULL: it has not */
+	str asks_more; /* of apply: pending again, and why; the answer is E_APPROVAL, after the commit */
 };
 
 extern const struct op proposal_ops[];

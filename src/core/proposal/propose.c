@@ -11,6 +11,8 @@
 #include "core/gate/settings.h"
 #include "core/id.h"
 #include "core/card/card.h"
+#include "core/outside/source.h"
+#include "core/proposal/agreed/agreed.h"
 #include "core/proposal/handler.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/send.h"
@@ -26,6 +28,7 @@ struct making {
 	const struct propose_in *in;
 	struct gate_pass pass;
 	struct policy_rules rules;
+	struct policy_facts facts;
 	struct policy_decision decision;
 	struct handler_run run;
 	bool ran; /* the dry-run has been made; a read that needs approval is not run */
@@ -86,8 +89,8 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 		.override_ = m->pass.override_,
 		.auto_mode = c->auto_mode,
 		.token_requires = c->approval_required,
-		.by_token = c->via_token,
-		.by_model = strcmp(c->transport, "mcp") == 0,
+		.in_session = gate_in_session(c),
+		.may_vote = gate_may_vote(cx, c, m->pass.tool),
 		.production = at->production,
 		.environment_gate = at->gate,
 		.in_environment = at->in_environment,
@@ -100,6 +103,7 @@ decide(struct ctx *cx, struct making *m, unsigned deceives, const struct handler
 
 	if (m->in->risk_level.len)
 		(void)risk_of(m->in->risk_level, &f.declared);
+	m->facts = f;
 	policy_decide(&m->rules, &f, &m->decision);
 }
 
@@ -155,6 +159,21 @@ add_provenance(struct ctx *cx, struct making *m)
 	return canon_text(cx, o, &m->p.provenance);
 }
 
+/* Whose tool it is, where it is not ours. */
+static status
+find_source(struct ctx *cx, const struct making *m, struct json **out)
+{
+	const struct tool *t = m->pass.tool;
+	struct outside_source source = { 0 };
+
+	*out = NULL;
+	if (!t->outside)
+		return OK;
+	TRY(source_of(cx, m->p.org_id, t, &source));
+	*out = source_card(cx, m->p.org_id, t, &source);
+	return OK;
+}
+
 static status
 make_card(struct ctx *cx, struct making *m)
 {
@@ -180,6 +199,7 @@ make_card(struct ctx *cx, struct making *m)
 	decide(cx, m, card_deceives(cx, &asked, seen), &at);
 	if (m->decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, m);
+	TRY(find_source(cx, m, &asked.source));
 	TRY(tally_approvers(cx, m->p.org_id, &m->decision, &asked.approvers));
 	TRY(card_make(cx, &asked, seen, &m->card));
 	m->p.card = m->card.text;
@@ -194,6 +214,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.resource_key = m->run.result.resource_key;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
+	TRY(agreed_facts(cx, &m->facts, m->run.result.environment_count > 0, &m->p.facts));
 	m->p.proposer_may = at.may;
 	m->p.at_once = m->pass.tool->direct && m->decision.verdict == VERDICT_RUN;
 	return OK;
@@ -432,11 +453,14 @@ run_read(struct ctx *cx, struct making *m, struct proposal_called *out)
 }
 
 /* Policy lets it run, or asks and misses nobody: a person who may read it has agreed by asking (docs/policy.md), so there
- * is nothing to wait for. */
+ * is nothing to wait for. It is a read: with their own token, too, but for what is of high risk; over MCP a model asks. */
 static bool
-runs_now(const struct policy_decision *d)
+runs_now(const struct ctx *cx, const struct policy_decision *d)
 {
-	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && d->votes == 0);
+	bool own = d->consent == CONSENT_CONFIRMING && d->votes == 1 && d->risk != RISK_HIGH &&
+		   strcmp(cx->caller->transport, "mcp") != 0;
+
+	return d->verdict == VERDICT_RUN || (d->verdict == VERDICT_ASK && (d->votes == 0 || own));
 }
 
 /* What policy says of a read that has passed the gate. */
@@ -460,7 +484,7 @@ proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_calle
 	TRY(judge_read(cx, &m));
 	if (m.decision.verdict == VERDICT_REFUSE)
 		return refuse(cx, &m);
-	if (!runs_now(&m.decision))
+	if (!runs_now(cx, &m.decision))
 		return propose(cx, &m, &out->p, &out->token);
 	TRY(run_read(cx, &m, out));
 	return out->ran ? gate_record(cx, &m.pass, "executed", (str){ 0 }, &out->tool_call_id) : OK;
@@ -479,7 +503,7 @@ proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct propos
 	if (m.pass.tool->effect != OP_READ)
 		return E_BUSY;
 	TRY(judge_read(cx, &m));
-	if (!runs_now(&m.decision))
+	if (!runs_now(cx, &m.decision))
 		return E_BUSY;
 	TRY(run_read(cx, &m, &called));
 	if (called.sending)

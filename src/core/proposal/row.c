@@ -6,6 +6,8 @@
 #include "base/fault.h"
 #include "base/limits.h"
 #include "core/audit/seal/numbers.h"
+#include "core/card/card.h"
+#include "core/gate/gate.h"
 #include "core/keys.h"
 #include "core/ident/secret.h"
 #include "db/db.h"
@@ -55,6 +57,7 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, provenance),
 	FIELD_INT(struct proposal, fence),
 	FIELD_INT(struct proposal, deadline_at),
+	FIELD_TEXT(struct proposal, facts),
 	FIELD_TEXT(struct proposal, mac),
 	FIELD_INT(struct proposal, entries),
 	FIELD_INT(struct proposal, last_entry),
@@ -69,11 +72,13 @@ row_mac(struct ctx *cx, const str *parts, size_t count)
 	return keys_mac_hex(cx->arena, cx->keys, parts, count);
 }
 
+#define SIZE(list) (sizeof(list) / sizeof((list)[0]))
+
 /* Everything that decides what may happen, and what did. */
 static str
 seal(struct ctx *cx, const struct proposal *p)
 {
-	str parts[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
+	const str always[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
 		arena_int(cx->arena, p->tool_version), p->effect, p->proposer_id, p->proposer_kind,
 		p->delegator_id, p->token_id, p->payload_hash, p->view_hash, p->risk, p->environment_id,
 		p->resource_type, p->resource_key, arena_int(cx->arena, p->votes_needed),
@@ -82,14 +87,22 @@ seal(struct ctx *cx, const struct proposal *p)
 		p->idempotency_key, arena_int(cx->arena, p->minted_at), arena_int(cx->arena, p->created_at),
 		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
 		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
-		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at),
-		arena_int(cx->arena, p->fence), arena_int(cx->arena, p->deadline_at),
-		arena_int(cx->arena, p->entries) };
-	size_t count = sizeof(parts) / sizeof(parts[0]);
+		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
+	str parts[SIZE(always) + 4];
+	size_t count = SIZE(always);
 
+	/* then what not every row has: one part, two, three, or with numbered entries all four, so rows of two kinds never
+	 * have as many */
+	memcpy(parts, always, sizeof(always));
+	if (p->facts.len || p->entries)
+		parts[count++] = p->facts;
+	if (p->fence || p->entries) {
+		parts[count++] = arena_int(cx->arena, p->fence);
+		parts[count++] = arena_int(cx->arena, p->deadline_at);
+	}
 	if (p->entries)
-		return row_mac(cx, parts, count);
-	return row_mac(cx, parts, p->fence ? count - 1 : count - 3); /* older ones have less */
+		parts[count++] = arena_int(cx->arena, p->entries);
+	return row_mac(cx, parts, count);
 }
 
 static status
@@ -232,7 +245,7 @@ row_add(struct ctx *cx, struct proposal *p)
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
 		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
 		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
-		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), INT(p->entries));
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), INT(p->entries));
 }
 
 /* Outside the database, once this has committed (numbers.h). */
@@ -259,7 +272,7 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
 		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
-		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.entries)));
+		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed), INT(next.entries)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
@@ -347,6 +360,7 @@ static const struct field vote_columns[] = {
 	FIELD_INT(struct vote, voted_at),
 	FIELD_TEXT(struct vote, mac),
 	FIELD_BOOL(struct vote, disabled),
+	FIELD_INT(struct vote, rights_since),
 	FIELD_END,
 };
 
@@ -362,25 +376,72 @@ seal_vote(struct ctx *cx, const struct proposal *p, const struct vote *v)
 str
 row_approve_rule(struct arena *a, const struct tool *t)
 {
-	str rule = str_of(t->rules[0]);
-
-	while (rule.len && rule.ptr[rule.len - 1] != '.')
-		rule.len--;
-	return arena_printf(a, "%.*sapprove", STR_ARG(rule));
+	return gate_approve_rule(a, t);
 }
 
-/* A vote of someone who lost the right no longer counts (AP-4). */
+status
+row_consent(struct ctx *cx, const struct proposal *p, enum policy_consent *out)
+{
+	const struct json *card, *agrees;
+
+	*out = CONSENT_NONE;
+	TRY(row_card(cx, p, &card));
+	agrees = json_get(json_get(card, STR("askedBy")), STR(CARD_AGREES));
+	for (int c = CONSENT_ASKING; agrees && c <= CONSENT_CONFIRMING; c++)
+		if (str_eq(agrees->text, str_of(consent_name((enum policy_consent)c))))
+			*out = (enum policy_consent)c;
+	return OK;
+}
+
+struct since_row {
+	int64_t since;
+};
+static const struct field since_row[] = { FIELD_INT(struct since_row, since), FIELD_END };
+
+status
+row_since(struct ctx *cx, const struct proposal *p, str person_id, bool *out_before)
+{
+	struct since_row row;
+
+	TRY(db_one(cx, SQL_PROPOSAL_SINCE, since_row, &row, TEXT(p->org_id), TEXT(person_id)));
+	*out_before = row.since < p->created_at;
+	return OK;
+}
+
+/* The one who proposed it votes only to confirm it, signed in. */
+static status
+is_own(struct ctx *cx, const struct proposal *p, const struct vote *v, bool *out)
+{
+	enum policy_consent consent = CONSENT_NONE;
+
+	*out = str_eq(v->person_id, p->proposer_id);
+	if (*out)
+		TRY(row_consent(cx, p, &consent));
+	*out = *out && (consent != CONSENT_CONFIRMING || v->via_token);
+	return OK;
+}
+
+/* A vote of someone who lost the right no longer counts (AP-4), and not where they got it back, either (AP-3). */
 static status
 weigh(struct ctx *cx, const struct proposal *p, str rule, struct vote *v)
 {
 	struct rules live;
+	bool own;
 
 	if (!str_eq_secret(seal_vote(cx, p, v), v->mac))
 		return tampered(cx, p->id);
-	if (!str_eq(v->decision, STR("approved")) || !str_eq(v->view_hash, p->view_hash) || v->disabled)
+	if (!str_eq(v->decision, STR("approved")))
 		return OK;
+	TRY(is_own(cx, p, v, &own));
 	TRY(caller_live_rules(cx, p->org_id, v->person_id, &live));
-	v->counts = rules_cover(&live, rule);
+	v->why = own				       ? "the one who proposed cannot vote"
+		 : !str_eq(v->view_hash, p->view_hash) ? "the vote is about another card"
+		 : v->disabled			       ? "this person has been shut out"
+		 : !rules_cover(&live, rule)	       ? "this person may no longer approve it"
+		 : v->rights_since >= p->created_at
+			 ? "what this person may do, or how they sign in, was changed after it was proposed"
+			 : NULL;
+	v->counts = !v->why;
 	return OK;
 }
 
@@ -405,6 +466,8 @@ row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, siz
 		/* of a tool that is gone nobody can approve anything */
 		if (t)
 			TRY(weigh(cx, p, row_approve_rule(cx->arena, t), &votes[i]));
+		else
+			votes[i].why = "the tool is not there any more";
 		valid += votes[i].counts;
 	}
 	*out_votes = votes;

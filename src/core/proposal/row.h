@@ -61,13 +61,21 @@ struct vote {
 	int64_t voted_at;
 	str mac;
 	bool disabled;
-	bool counts; /* approved this card, and the person may still approve */
+	int64_t rights_since; /* since when the person may do all that they may now */
+	bool counts; /* approved this card, and the person could approve when it was proposed, and ever since */
+	const char *why; /* an approval does not count: a sentence; else NULL */
 };
 
 /* All votes, each verified; *out_count_valid those that count now (AP-4). E_TAMPERED */
 status row_votes(struct ctx *cx, const struct proposal *p, struct vote **out_votes, size_t *out_count,
 	int64_t *out_valid) MUST_USE;
 status row_add_vote(struct ctx *cx, const struct proposal *p, const struct vote *v) MUST_USE;
+
+/* Could this person do all that they may now before it was proposed, and ever since? Where the times are the same, no. */
+status row_since(struct ctx *cx, const struct proposal *p, str person_id, bool *out_before) MUST_USE;
+
+/* How the person who proposed it agrees to it, as the card says. */
+status row_consent(struct ctx *cx, const struct proposal *p, enum policy_consent *out) MUST_USE;
 
 /* "<plugin>.<resource>.approve" of the tool: who may vote on it. */
 str row_approve_rule(struct arena *a, const struct tool *t);

@@ -76,7 +76,7 @@ teams_of(const struct tally *t, const struct member_row *rows, size_t count, str
 	return teams;
 }
 
-/* teams[i] for each person whose vote counts. */
+/* teams[i] for each person whose vote counts. Who proposed it takes no place of a team. */
 static status
 place(struct ctx *cx, const struct proposal *p, struct tally *t, uint32_t *teams)
 {
@@ -89,7 +89,9 @@ place(struct ctx *cx, const struct proposal *p, struct tally *t, uint32_t *teams
 	for (size_t i = 0; i < t->count; i++) {
 		if (!t->votes[i].counts)
 			continue;
-		teams[n] = teams_of(t, rows, count, t->votes[i].person_id);
+		teams[n] = str_eq(t->votes[i].person_id, p->proposer_id)
+				   ? 0
+				   : teams_of(t, rows, count, t->votes[i].person_id);
 		for (size_t g = 0; g < t->group_count; g++)
 			t->groups[g].valid += teams[n] >> g & 1;
 		n++;
@@ -100,14 +102,14 @@ place(struct ctx *cx, const struct proposal *p, struct tally *t, uint32_t *teams
 /* --- what is missing, in words --- */
 
 static str
-say_gap(struct ctx *cx, const struct proposal *p, const struct tally *t, const struct quorum_gap *gap)
+say_gap(struct ctx *cx, const struct tally *t, const struct quorum_gap *gap)
 {
 	struct buf b;
 	size_t named = 0;
 	str text = { 0 };
 
 	buf_init(&b, cx->arena, LIMIT_ERROR_MESSAGE);
-	buf_printf(&b, "%" PRId64 " of %" PRId64 " approvals are there", t->valid, p->votes_needed);
+	buf_printf(&b, "%" PRId64 " of %" PRId64 " approvals are there", t->valid, t->needed);
 	for (size_t g = 0; g < t->group_count; g++) {
 		if (!(gap->teams & 1u << g))
 			continue;
@@ -120,27 +122,44 @@ say_gap(struct ctx *cx, const struct proposal *p, const struct tally *t, const s
 	return buf_finish(&b, &text) == OK ? text : STR("approvals are missing");
 }
 
+/* That the person agreed by asking was one vote less; it counts no longer than a vote would (AP-3). */
+static status
+count_needed(struct ctx *cx, const struct proposal *p, struct tally *t)
+{
+	enum policy_consent consent = CONSENT_NONE;
+	bool before = true;
+
+	TRY(row_consent(cx, p, &consent));
+	if (consent == CONSENT_ASKING && !p->fresh)
+		TRY(row_since(cx, p, p->proposer_id, &before));
+	t->confirms = consent == CONSENT_CONFIRMING;
+	t->needed = p->votes_needed + !before;
+	return OK;
+}
+
 status
 tally_count(struct ctx *cx, const struct proposal *p, struct tally *out)
 {
 	struct tally t = { 0 };
 	struct policy_need needs[POLICY_GROUPS];
-	struct quorum q = { .votes = p->votes_needed, .needs = needs };
+	struct quorum q = { .needs = needs };
 	struct quorum_gap gap;
 	uint32_t *teams;
 
 	TRY(row_votes(cx, p, &t.votes, &t.count, &t.valid));
+	TRY(count_needed(cx, p, &t));
 	TRY(read_groups(cx, p, &t));
 	teams = arena_alloc(cx->arena, (t.count + 1) * sizeof(*teams));
 	TRY(place(cx, p, &t, teams));
 	for (size_t g = 0; g < t.group_count; g++)
 		needs[g] = (struct policy_need){ t.groups[g].team_id, t.groups[g].needed };
+	q.votes = t.needed;
 	q.need_count = t.group_count;
 	q.teams = teams;
 	q.people = (size_t)t.valid;
 	t.enough = quorum_met(&q, &gap);
 	if (!t.enough)
-		t.missing = say_gap(cx, p, &t, &gap);
+		t.missing = say_gap(cx, &t, &gap);
 	*out = t;
 	return OK;
 }

@@ -19,7 +19,9 @@ struct tally_group {
 struct tally {
 	struct vote *votes;
 	size_t count;
-	int64_t valid; /* people whose vote counts */
+	int64_t needed; /* people: as many as when it was proposed, or one more: asking no longer counts */
+	int64_t valid;	/* people whose vote counts */
+	bool confirms;	/* the one who proposed can be one of them, by confirming the card */
 	struct tally_group *groups;
 	size_t group_count;
 	bool enough;

@@ -429,6 +429,8 @@ out_vote(const struct vote *v, struct json_out *o)
 		json_out_str(o, "reason", v->reason);
 	json_out_bool(o, "viaToken", v->via_token);
 	json_out_bool(o, "counts", v->counts);
+	if (v->why)
+		json_out_str(o, "why", str_of(v->why));
 	json_out_time(o, "at", v->voted_at);
 	json_out_end(o);
 }
@@ -459,9 +461,10 @@ out_approvals(struct ctx *cx, const struct proposal *p, struct json_out *o)
 		t = &now;
 	}
 	json_out_object(o, "approvals");
-	json_out_int(o, "needed", p->votes_needed);
+	json_out_int(o, "needed", t->needed);
 	json_out_int(o, "valid", t->valid);
 	json_out_bool(o, "fourEyes", p->four_eyes);
+	json_out_bool(o, "proposerMayConfirm", t->confirms);
 	out_groups(t, o);
 	if (t->missing.len && !proposal_is_final(p->state))
 		json_out_str(o, "missing", t->missing);

@@ -513,6 +513,8 @@ take_flow(struct ctx *cx, void *arg)
 	if (s == E_NOT_FOUND || (s == OK && k.flow_until < now_us))
 		return refuse(cx);
 	TRY(s);
+	/* the tokens that come now are another credential: what was claimed with the old one is not sent */
+	TRY(db_run(cx, SQL_AUTHORIZATION_GIVEN, TEXT(c->org_id), TEXT(c->id)));
 	TRY(safe_get(cx, c->org_id, k.flow_secret_id, &secret));
 	c->kept = arena_str(cx->arena, secret.text);
 	TRY(safe_drop(cx, c->org_id, k.flow_secret_id));

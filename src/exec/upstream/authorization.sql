@@ -31,9 +31,12 @@ UPDATE upstream_auth SET turn_until = 0 WHERE org_id = $1 AND upstream_id = $2 A
 -- name: authorization_state
 UPDATE upstream SET auth_state = $3 WHERE org_id = $1 AND upstream_id = $2
 
+-- name: authorization_given
+UPDATE upstream SET auth_given = auth_given + 1 WHERE org_id = $1 AND upstream_id = $2
+
 -- name: authorization_changed
--- Every process opens a client of its own again, and looks at once.
-UPDATE upstream SET auth_state = $3, version = version + 1, looked_at = 0, problem = ''
+-- By a person. Every process opens a client of its own again, and looks at once.
+UPDATE upstream SET auth_state = $3, version = version + 1, auth_given = auth_given + 1, looked_at = 0, problem = ''
 WHERE org_id = $1 AND upstream_id = $2
 
 -- name: authorization_forget

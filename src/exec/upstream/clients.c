@@ -9,6 +9,7 @@
 #include "core/event.h"
 #include "core/gate/tool.h"
 #include "core/outside/lane.h"
+#include "core/outside/source.h"
 #include "db/db.h"
 #include "exec/mcp/client.h"
 #include "exec/safe.h"
@@ -428,6 +429,7 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 {
 	const struct tool_outside *where = call->tool->outside;
 	const struct upstream *of;
+	struct outside_source now;
 	struct mcp_how how = { .send_by_us = call->send_by_us,
 		.deadline_us = call->deadline_us,
 		.reads = call->tool->effect == OP_READ };
@@ -436,6 +438,11 @@ upstreams_call(struct ctx *cx, void *arg, const struct outside_call *call, struc
 	status s;
 
 	TRY(load_for(cx, call, &of));
+	upstream_source(cx, of, &now);
+	if (!source_same(call, &now)) {
+		*out = (struct outside_answer){ .end = OUTSIDE_NOT_SENT, .why = STR(SOURCE_MOVED) };
+		return OK;
+	}
 	if (str_eq(of->auth_state, STR("needed"))) { /* it has refused us, and nothing has changed since */
 		*out = (struct outside_answer){ .end = OUTSIDE_REFUSED,
 			.why = arena_printf(cx->arena,

@@ -99,6 +99,7 @@ see(struct ctx *cx, struct looking *l, const struct mcp_tool *tool)
 		return see_again(cx, l, &l->known[i], &p);
 	}
 	fresh = begin(l, &p);
+	TRY(toolset_past(cx, l->of->org_id, fresh.name, &fresh.version));
 	l->found.fresh++;
 	TRY(store(cx, l, &fresh, &p, "quarantined"));
 	return record(cx, l, AUDIT_RECORD_CREATED, &fresh, "quarantined: never seen before");

@@ -5,6 +5,7 @@
 #include "core/gate/toolset.h"
 #include "core/id.h"
 #include "core/outside/lane.h"
+#include "core/outside/outside.h"
 #include "core/people/change.h"
 #include "db/db.h"
 #include "exec/safe.h"
@@ -14,6 +15,8 @@
 #include "exec/upstream/program.h"
 #include "http/client/guard.h"
 #include "json/bind.h"
+
+#include <inttypes.h>
 
 #include "exec/upstream/upstream.sql.h" /* SQL_UPSTREAM_*, generated from upstream.sql */
 
@@ -37,6 +40,7 @@ static const struct field row[] = {
 	FIELD_TEXT(struct upstream, problem),
 	FIELD_TEXT(struct upstream, oauth),
 	FIELD_TEXT(struct upstream, auth_state),
+	FIELD_INT(struct upstream, auth_given),
 	FIELD_END,
 };
 
@@ -58,6 +62,28 @@ status
 upstream_lock(struct ctx *cx, str org_id, str id, struct upstream *out)
 {
 	return find(cx, SQL_UPSTREAM_LOCK, org_id, id, out);
+}
+
+/* An address is never changed: another one is another server. What was authorized there belongs to it. */
+void
+upstream_source(struct ctx *cx, const struct upstream *u, struct outside_source *out)
+{
+	*out = (struct outside_source){ .address = u->url.len ? u->url : u->program,
+		.credential = u->secret_id };
+	if (u->auth_given)
+		out->credential = arena_printf(cx->arena, "%.*s%sauthorization %" PRId64,
+			STR_ARG(u->secret_id), u->secret_id.len ? " " : "", u->auth_given);
+}
+
+status
+upstream_source_of(struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out)
+{
+	struct upstream u;
+
+	(void)arg;
+	TRY(upstream_get(cx, org_id, t->outside->source_id, &u));
+	upstream_source(cx, &u, out);
+	return OK;
 }
 
 status
@@ -480,7 +506,7 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 
 	TRY(upstream_lock(cx, cx->caller->org_id, ((const struct id_in *)in)->id, &u));
 	TRY(upstream_picture(cx, &u, &before));
-	TRY(toolset_drop(cx, u.org_id, u.id));
+	TRY(toolset_drop(cx, u.org_id, u.id, (str){ 0 }));
 	TRY(db_run(cx, SQL_UPSTREAM_DELETE, TEXT(u.org_id), TEXT(u.id)));
 	TRY(safe_drop(cx, u.org_id, u.secret_id));
 	TRY(authorization_drop(cx, &u));

@@ -25,9 +25,18 @@ struct upstream {
 	bool disabled;
 	int64_t looked_at;
 	str problem;
-	str oauth;	/* what an admin said of it, JSON; empty: nothing */
-	str auth_state; /* "needed", "given"; empty: nobody wants one (authorization.h) */
+	str oauth;	    /* what an admin said of it, JSON; empty: nothing */
+	str auth_state;	    /* "needed", "given"; empty: nobody wants one (authorization.h) */
+	int64_t auth_given; /* how often it was given or taken back by a person */
 };
+
+/* Where it is and what opens it, as the kernel compares it (core/outside/source.h). */
+struct outside_source;
+void upstream_source(struct ctx *cx, const struct upstream *u, struct outside_source *out);
+/* The provider's `source`. arg is not used. */
+struct tool;
+status upstream_source_of(
+	struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out) MUST_USE;
 
 /* Inside tx_run or db_read. E_NOT_FOUND */
 status upstream_get(struct ctx *cx, str org_id, str id, struct upstream *out) MUST_USE;

@@ -2,26 +2,26 @@
 
 -- name: upstream_get
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem, oauth, auth_state
+	disabled, looked_at, problem, oauth, auth_state, auth_given
 FROM upstream WHERE org_id = $1 AND upstream_id = $2
 
 -- name: upstream_lock sqlite
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem, oauth, auth_state
+	disabled, looked_at, problem, oauth, auth_state, auth_given
 FROM upstream WHERE org_id = $1 AND upstream_id = $2
 -- name: upstream_lock postgres
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem, oauth, auth_state
+	disabled, looked_at, problem, oauth, auth_state, auth_given
 FROM upstream WHERE org_id = $1 AND upstream_id = $2 FOR UPDATE
 
 -- name: upstream_list
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem, oauth, auth_state
+	disabled, looked_at, problem, oauth, auth_state, auth_given
 FROM upstream WHERE org_id = $1 ORDER BY name
 
 -- name: upstream_due
 SELECT org_id, upstream_id, name, kind, url, networks, program, secret_id, secret_names, version, created_by, created_at,
-	disabled, looked_at, problem, oauth, auth_state
+	disabled, looked_at, problem, oauth, auth_state, auth_given
 FROM upstream WHERE disabled = 0 AND auth_state <> 'needed' AND looked_at < $1 ORDER BY looked_at LIMIT 16
 
 -- name: upstream_add

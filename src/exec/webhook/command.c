@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "core/gate/tool.h"
+#include "core/outside/source.h"
 #include "db/db.h"
 #include "exec/webhook/callback.h"
 #include "exec/webhook/post.h"
@@ -25,12 +26,17 @@ is_read(const struct outside_call *c)
 
 /* --- what is sent --- */
 
+/* Of what was claimed nothing goes to another address, or with another credential. */
 static status
 open_connection(struct ctx *cx, void *arg)
 {
 	struct sending *s = arg;
+	struct outside_source now;
 
 	TRY(hook_get(cx, s->call->org_id, s->call->tool->outside->source_id, &s->connection));
+	hook_source(cx, &s->connection, &now);
+	if (!source_same(s->call, &now))
+		return fail(cx, E_DRIFT, SOURCE_MOVED);
 	return hook_open(cx, s->call->org_id, &s->connection, &s->secrets);
 }
 
@@ -54,6 +60,8 @@ hindrance(struct ctx *cx, const struct sending *s)
 {
 	if (s->connection.disabled)
 		return "the connection is disabled";
+	if (hook_lacks_secret(&s->connection))
+		return HOOK_LACKS_SECRET;
 	if (str_eq(s->connection.mode, STR("events")))
 		return "the connection takes notifications only";
 	if (wants_callback(s) && is_read(s->call))

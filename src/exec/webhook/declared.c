@@ -11,8 +11,6 @@
 #include "json/bind.h"
 #include "json/canon.h"
 
-#include "exec/webhook/declared.sql.h" /* SQL_DECLARED_*, generated from declared.sql */
-
 #define PLUGIN "webhook."
 
 /* --- as it is stored and shown --- */
@@ -80,7 +78,8 @@ static const struct field put_in[] = {
 };
 static const struct field shown[] = {
 	FIELD_TEXT(struct wish, tool, .need = true, .doc = "What the tool is called."),
-	FIELD_INT(struct wish, version, .need = true, .doc = "One more with every change."),
+	FIELD_INT(struct wish, version, .need = true,
+		.doc = "One more with every change, also after it was deleted."),
 	WISH_FIELDS,
 	FIELD_END,
 };
@@ -318,6 +317,8 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(find(cx, d.tool.name, &before));
 	if (before.tool.name.len && !str_eq(before.tool.source_id, c.id))
 		return fail(cx, E_EXISTS, "another connection has a tool of this name");
+	if (!before.tool.name.len)
+		TRY(toolset_past(cx, cx->caller->org_id, d.tool.name, &before.tool.version));
 	d.tool.version = before.tool.version + 1;
 	if (before.tool.name.len)
 		TRY(op_item_value(cx, write_declared, &before, &was));
@@ -384,7 +385,7 @@ run_delete(struct ctx *cx, const void *in, struct json_out *out)
 	if (!d.tool.name.len || !str_eq(d.tool.source_id, n->id))
 		return fail(cx, E_NOT_FOUND, "this connection has no such tool");
 	TRY(op_item_value(cx, write_declared, &d, &was));
-	TRY(db_run(cx, SQL_DECLARED_REMOVE, TEXT(cx->caller->org_id), TEXT(name)));
+	TRY(toolset_drop(cx, cx->caller->org_id, d.tool.source_id, name));
 	TRY(change_record(cx, AUDIT_RECORD_DELETED, "outside_tool", name, name, was, NULL));
 	write_declared(out, &d);
 	return OK;

@@ -1,8 +1,9 @@
 -- What is still to be told to whom. Rows come by trigger (0016).
 
 -- name: delivery_places
--- Of every organization: the courier serves them all. By connection, so that a long queue is not read to its end.
-SELECT c.org_id, c.connection_id FROM connection c WHERE EXISTS (SELECT 1 FROM delivery d WHERE d.org_id = c.org_id
+-- Of every organization: the courier serves them all. By connection, so that a long queue is not read to its end. One whose
+-- credential must be entered again (hook_lacks_secret) waits.
+SELECT c.org_id, c.connection_id FROM connection c WHERE (c.auth = 'none' OR c.auth_secret_id <> '') AND EXISTS (SELECT 1 FROM delivery d WHERE d.org_id = c.org_id
 	AND d.connection_id = c.connection_id AND d.state = 'waiting' AND d.due_at <= $1) LIMIT $2
 
 -- name: delivery_take sqlite

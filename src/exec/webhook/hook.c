@@ -3,8 +3,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "core/gate/tool.h"
 #include "core/id.h"
-#include "core/outside/outside.h"
+#include "core/outside/source.h"
 #include "core/people/change.h"
 #include "db/db.h"
 #include "exec/webhook/post.h"
@@ -13,6 +14,7 @@
 
 #include "exec/webhook/hook.sql.h" /* SQL_HOOK_*, generated from connection.sql */
 
+#define NEEDED	   "is needed for header, bearer and basic, and only there"
 #define KEEP_OLD_S 86400 /* how long the replaced secret is good unless said */
 
 static const struct field row[] = {
@@ -53,6 +55,32 @@ hook_close(struct hook_secrets *s)
 	safe_done(&s->auth);
 	safe_done(&s->key);
 	safe_done(&s->old);
+}
+
+void
+hook_source(struct ctx *cx, const struct hook *c, struct outside_source *out)
+{
+	*out = (struct outside_source){ .address = c->url };
+	if (c->auth_secret_id.len) /* how it is presented is a part of it */
+		out->credential = arena_printf(cx->arena, "%.*s %.*s %.*s", STR_ARG(c->auth_secret_id),
+			STR_ARG(c->auth), STR_ARG(c->auth_name));
+}
+
+status
+hook_source_of(struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out)
+{
+	struct hook c;
+
+	(void)arg;
+	TRY(hook_get(cx, org_id, t->outside->source_id, &c));
+	hook_source(cx, &c, out);
+	return OK;
+}
+
+bool
+hook_lacks_secret(const struct hook *c)
+{
+	return !str_eq(c->auth, STR("none")) && !c->auth_secret_id.len;
 }
 
 static status
@@ -100,7 +128,7 @@ hook_nets(struct ctx *cx, const struct hook *c, const struct http_net **out)
 
 struct shown {
 	str id, name, url, mode, answer, auth, auth_name, state, created_by, created_at, changed_at;
-	bool has_secret, rotating;
+	bool has_secret, needs_secret, rotating;
 	int64_t deadline_ms;
 	struct json *allow, *events;
 	str signing_secret;
@@ -120,6 +148,9 @@ static const struct field shown[] = {
 	FIELD_TEXT(struct shown, changed_at, .need = true, .doc = "When it was changed last."),
 	FIELD_BOOL(struct shown, has_secret, .need = true,
 		.doc = "Whether a credential is stored; it is never shown."),
+	FIELD_BOOL(struct shown, needs_secret, .need = true,
+		.doc = "Whether its address was changed and nothing is sent before the credential is entered "
+		       "again (authSecret)."),
 	FIELD_BOOL(
 		struct shown, rotating, .need = true, .doc = "Whether an older signing secret is good, too."),
 	FIELD_INT(struct shown, deadline_ms, .need = true,
@@ -180,6 +211,7 @@ write_hook(struct json_out *o, const void *from)
 	json_out_time(o, "createdAt", c->created_at);
 	json_out_time(o, "changedAt", c->changed_at);
 	json_out_bool(o, "hasSecret", c->auth_secret_id.len > 0);
+	json_out_bool(o, "needsSecret", hook_lacks_secret(c));
 	json_out_bool(o, "rotating", c->old_key_id.len > 0);
 	json_out_int(o, "deadlineMs", c->deadline_ms);
 	write_lists(o, c);
@@ -341,8 +373,8 @@ check(struct ctx *cx, const struct hook *c)
 		return refuse(cx, "/authName", "is needed for header and basic, and only there");
 	if (str_eq(c->auth, STR("header")) && !post_header_valid(c->auth_name))
 		return refuse(cx, "/authName", "must be a header that we do not set ourselves");
-	if (str_eq(c->auth, STR("none")) != (c->auth_secret_id.len == 0))
-		return refuse(cx, "/authSecret", "is needed for header, bearer and basic, and only there");
+	if (str_eq(c->auth, STR("none")) && c->auth_secret_id.len)
+		return refuse(cx, "/authSecret", NEEDED);
 	if (events != (c->wants_proposals || c->wants_decisions || c->wants_calls))
 		return refuse(cx, "/events", "is what mode events needs, and no other takes");
 	if (!str_eq(c->mode, STR("callback")) && c->deadline_ms > LIMIT_WEBHOOK_ANSWER_MS)
@@ -383,24 +415,29 @@ merge(struct ctx *cx, const struct wish *w, struct hook *c)
 	return w->events ? set_events(cx, w->events, c) : OK;
 }
 
-/* The credential: a new one where one is said, none where none is used any more. */
+/* The credential: a new one where one is said, none where none is used any more. One that is there is for the address
+ * that it was entered for: with another one it is forgotten. */
 static status
-merge_secret(struct ctx *cx, const struct wish *w, struct hook *c)
+merge_secret(struct ctx *cx, const struct wish *w, const struct hook *before, struct hook *c)
 {
 	str org_id = cx->caller->org_id;
 	bool none = w->auth.ptr && str_eq(w->auth, STR("none"));
+	bool moved = !str_eq(before->url, c->url);
 
 	if (w->auth.ptr)
 		c->auth = w->auth;
 	if (none && !w->auth_name.ptr)
 		c->auth_name = (str){ 0 };
-	if (!none && !w->auth_secret.ptr)
-		return OK;
+	if (!none && !w->auth_secret.ptr && !moved)
+		return w->auth.ptr && hook_lacks_secret(c) ? refuse(cx, "/authSecret", NEEDED) : OK;
 	if (w->auth_secret.ptr && !is_value(w->auth_secret))
 		return refuse(cx, "/authSecret", "has characters that no header carries");
 	TRY(safe_drop(cx, org_id, c->auth_secret_id));
 	c->auth_secret_id = (str){ 0 };
-	return w->auth_secret.ptr ? safe_put(cx, org_id, w->auth_secret, &c->auth_secret_id) : OK;
+	if (w->auth_secret.ptr)
+		return safe_put(cx, org_id, w->auth_secret, &c->auth_secret_id);
+	return (w->auth.ptr || !before->id.len) && hook_lacks_secret(c) ? refuse(cx, "/authSecret", NEEDED)
+									: OK;
 }
 
 /* --- operations --- */
@@ -427,7 +464,7 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	if (!sign_valid(secret))
 		return refuse(cx, "/signingSecret", "must be whsec_ and base64 of 24 to 64 bytes");
 	TRY(merge(cx, w, &c));
-	TRY(merge_secret(cx, w, &c));
+	TRY(merge_secret(cx, w, &(struct hook){ 0 }, &c));
 	TRY(check(cx, &c));
 	TRY(safe_put(cx, org_id, secret, &c.key_id));
 	s = db_run(cx, SQL_HOOK_ADD, TEXT(org_id), TEXT(c.id), TEXT(c.name), TEXT(c.url), TEXT(c.mode),
@@ -492,7 +529,7 @@ run_change(struct ctx *cx, const void *in, struct json_out *out)
 	c = before;
 	TRY(tx_now_us(cx, &now));
 	TRY(merge(cx, w, &c));
-	TRY(merge_secret(cx, w, &c));
+	TRY(merge_secret(cx, w, &before, &c));
 	TRY(check(cx, &c));
 	c.changed_at = now;
 	TRY(db_run(cx, SQL_HOOK_CHANGE, TEXT(cx->caller->org_id), TEXT(c.id), TEXT(c.url), TEXT(c.mode),
@@ -596,6 +633,8 @@ open_for_ping(struct ctx *cx, void *arg)
 	struct ping *p = arg;
 
 	TRY(hook_get(cx, p->org_id, p->id, &p->connection));
+	if (hook_lacks_secret(&p->connection))
+		return fail(cx, E_CONFLICT, HOOK_LACKS_SECRET);
 	return hook_open(cx, p->org_id, &p->connection, &p->secrets);
 }
 
@@ -607,7 +646,11 @@ send_ping(struct ctx *cx, void *arg, struct json_out *out)
 	struct tried t = { 0 };
 	status s = db_read(cx, open_for_ping, p);
 
-	if (s == OK) {
+	if (s == E_CONFLICT) {
+		t = (struct tried){ .why = ctx_message(cx, s) };
+		s = OK;
+		ctx_clear(cx);
+	} else if (s == OK) {
 		s = post_ping(cx, p->org_id, &p->connection, &p->secrets, &a);
 		t = (struct tried){ s == OK, a.status, s == OK ? STR("") : ctx_message(cx, s) };
 		s = OK;
@@ -680,7 +723,10 @@ const struct op hook_ops[] = {
 		.rule = RULE,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Changes a connection; what is not said stays. A disabled one is sent nothing.",
+		.doc = "Changes a connection; what is not said stays, but with another url the credential "
+		       "is forgotten unless authSecret is said, too: nothing is sent before it is. A "
+		       "disabled "
+		       "one is sent nothing.",
 		.in = change_in,
 		.in_size = sizeof(struct wish),
 		.out = shown,

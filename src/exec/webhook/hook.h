@@ -8,7 +8,8 @@
  *	mode events    takes notifications only (courier.h)
  *
  * What it says is signed both ways with one secret (sign.h); while that is being replaced, the old one is good, too.
- * Its credentials lie in the safe and are never answered; only who sends takes them out. It is reached at public
+ * Its credentials lie in the safe and are never answered; only who sends takes them out. They belong to its address: with
+ * another one the credential is forgotten, and nothing is sent before a person has entered it again. It is reached at public
  * addresses, and inside networks that an admin has named for it.
  */
 #ifndef EXEC_WEBHOOK_HOOK_H
@@ -17,6 +18,8 @@
 #include "core/op.h"
 #include "exec/safe.h"
 #include "http/client/guard.h"
+
+struct tool;
 
 struct hook {
 	str id, name, url, mode, answer, auth, auth_name, auth_secret_id, key_id, old_key_id;
@@ -30,6 +33,18 @@ struct hook {
 
 /* Inside tx_run or db_read. E_NOT_FOUND */
 status hook_get(struct ctx *cx, str org_id, str id, struct hook *out) MUST_USE;
+
+/* Where its commands go and what opens it, as the kernel compares it (core/outside/source.h). */
+struct outside_source;
+void hook_source(struct ctx *cx, const struct hook *c, struct outside_source *out);
+/* The provider's `source`. arg is not used. */
+status hook_source_of(struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out)
+	MUST_USE;
+
+/* Was its address changed, and the credential, which belonged to the old one, not entered again? Then nothing is sent. */
+bool hook_lacks_secret(const struct hook *c);
+#define HOOK_LACKS_SECRET                                                                                    \
+	"its address was changed and its credential was not entered again (authSecret); nothing was sent"
 
 /* What it needs to be spoken with; given back by hook_close. */
 struct hook_secrets {

@@ -154,12 +154,13 @@ show_risk(struct ctx *cx, struct buf *b, const struct json *risk)
 static void
 show_asker(struct ctx *cx, struct buf *b, const struct json *by)
 {
-	str whom = text_of(by, "onBehalfOf");
+	str whom = text_of(by, "onBehalfOf"), agrees = text_of(by, "agrees");
 
 	shown_field(b, "Asked by",
-		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s", STR_ARG(text_of(by, "name")),
+		arena_printf(cx->arena, "%.*s (%.*s %.*s)%s%.*s%s%.*s", STR_ARG(text_of(by, "name")),
 			STR_ARG(text_of(by, "kind")), STR_ARG(text_of(by, "id")),
-			whom.len ? " on behalf of " : "", STR_ARG(whom)));
+			whom.len ? " on behalf of " : "", STR_ARG(whom), agrees.len ? ", agrees by " : "",
+			STR_ARG(agrees)));
 }
 
 static void
@@ -363,6 +364,8 @@ show_vote(struct ctx *cx, struct buf *b, const struct json *vote)
 			lost && !denied ? ", no longer counts" : "",
 			STR_ARG(shown_line(cx->arena, text_of(vote, "name"))),
 			STR_ARG(text_of(vote, "personId"))));
+	if (text_of(vote, "why").len)
+		shown_field(b, "", text_of(vote, "why"));
 	if (text_of(vote, "reason").len)
 		shown_marked(b, QUOTED, text_of(vote, "reason"));
 }
@@ -388,6 +391,16 @@ show_state(struct ctx *cx, struct buf *b, const struct json *p)
 	buf_add_char(b, '\n');
 }
 
+/* Whose tool it is, where it is not ours. */
+static void
+show_source(struct buf *b, const struct json *source)
+{
+	if (!source)
+		return;
+	shown_field(b, "System", text_of(source, "name"));
+	shown_field(b, "Address", text_of(source, "address"));
+}
+
 void
 card_show(struct ctx *cx, struct buf *b, const struct json *p)
 {
@@ -398,6 +411,7 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	shown_field(b, "Summary", text_of(card, "summary"));
 	show_tool(cx, b, part_of(card, "tool"));
 	shown_field(b, "Target", text_of(card, "targetSystem"));
+	show_source(b, part_of(card, "source"));
 	shown_field(b, "Affects", text_of(card, "affectedData"));
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));

@@ -72,6 +72,7 @@ export class World {
 			get: (target) => ask('GET', target),
 			post: (target, body = {}) => ask('POST', target, body),
 			put: (target, body) => ask('PUT', target, body),
+			patch: (target, body) => ask('PATCH', target, body),
 			delete: (target) => ask('DELETE', target),
 		};
 	}

@@ -79,6 +79,17 @@ recheck(struct ctx *cx, const struct tool_call *call, str *out)
 	return OK;
 }
 
+static status
+where(struct ctx *cx, void *arg, str org_id, const struct tool *t, struct outside_source *out)
+{
+	(void)cx;
+	(void)arg;
+	(void)org_id;
+	(void)t;
+	*out = (struct outside_source){ .address = STR("https://files.example/mcp") };
+	return OK;
+}
+
 #define OUTSIDE(name_, version_, effect_, rules_, where, ...)                                                \
 	{                                                                                                    \
 		.name = (name_), .version = (version_), .title = "Write a file", .doc = "It does.",          \
@@ -258,7 +269,8 @@ make_world(void **state)
 	w->cx.keys = &w->keys;
 	w->cx.events = event_hub_new(4);
 	w->cx.lanes = lanes_new();
-	w->outside.providers[TOOL_MCP] = (struct outside_provider){ .call = answer, .arg = w };
+	w->outside.providers[TOOL_MCP] =
+		(struct outside_provider){ .call = answer, .arg = w, .source = where };
 	w->cx.outside = &w->outside;
 	w->cx.request_id = STR("r-1");
 	database_make(&w->database, on_postgres);

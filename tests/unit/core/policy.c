@@ -30,6 +30,16 @@ static const struct tool draft = {
 #	define STRIDE 1u
 #endif
 
+/* Who may ask. Of people: with a token, without the right to vote and with it; in a session, without and with. */
+static const struct policy_facts askers[] = {
+	{ .principal = PRINCIPAL_AGENT },
+	{ .principal = PRINCIPAL_SERVICE },
+	{ .principal = PRINCIPAL_USER },
+	{ .principal = PRINCIPAL_USER, .may_vote = true },
+	{ .principal = PRINCIPAL_USER, .in_session = true },
+	{ .principal = PRINCIPAL_USER, .in_session = true, .may_vote = true },
+};
+
 /* How many of all combinations of facts, tools and rules do not satisfy holds. */
 static size_t
 violations(bool (*holds)(
@@ -48,11 +58,14 @@ violations(bool (*holds)(
 			.phi = t / 9 & 8,
 			.provider = t / 9 & 16 ? TOOL_MCP : TOOL_BUILTIN };
 
-		for (unsigned f = t % STRIDE; f < 3 * 3 * 256; f += STRIDE) {
-			unsigned bits = f / 9;
+		for (unsigned f = t % STRIDE; f < COUNT(askers) * 3 * 256; f += STRIDE) {
+			const struct policy_facts *asker = &askers[f % COUNT(askers)];
+			unsigned bits = f / COUNT(askers) / 3;
 			struct policy_facts facts = { .tool = &tool,
-				.principal = (enum principal_kind)(f % 3),
-				.tier = (enum tier)(f / 3 % 3),
+				.principal = asker->principal,
+				.in_session = asker->in_session,
+				.may_vote = asker->may_vote,
+				.tier = (enum tier)(f / COUNT(askers) % 3),
 				.tier_stored = bits & 1,
 				.override_ = bits & 2,
 				.auto_mode = bits & 4,
@@ -60,7 +73,7 @@ violations(bool (*holds)(
 				.production = bits & 16,
 				.environment_gate = bits & 32,
 				.has_verb = bits & 64,
-				.declared = f % 3 ? RISK_LOW : RISK_MEDIUM,
+				.declared = bits % 3 ? RISK_LOW : RISK_MEDIUM,
 				.schema_known = true,
 				.deceptive = bits & 128 };
 
@@ -104,8 +117,11 @@ promises(const struct policy_rules *r, const struct policy_facts *f, const struc
 	bool refuse = f->principal == PRINCIPAL_SERVICE || f->tier == TIER_BLOCKED ||
 		      (t->financial && f->principal == PRINCIPAL_AGENT) ||
 		      (r->hipaa && t->phi && r->allow_listed_count == 0);
-	/* only a person's own consent counts for one vote */
-	int64_t least = f->principal == PRINCIPAL_USER && f->has_verb && !r->four_eyes ? 0 : 1;
+	/* AP-3: only asking in a session that may vote counts for one, and never for category C */
+	bool agrees = f->principal == PRINCIPAL_USER && f->has_verb && f->in_session && !r->four_eyes &&
+		      !f->token_requires &&
+		      (t->effect == OP_READ || (f->may_vote && t->category != TOOL_CATEGORY_C));
+	int64_t least = agrees ? 0 : 1;
 
 	return (d->verdict == VERDICT_REFUSE) == refuse &&
 	       (!run || t->effect == OP_READ || may_run(r, f, d)) &&
@@ -119,6 +135,30 @@ no_combination_of_facts_breaks_a_promise(void **state)
 {
 	(void)state;
 	assert_int_equal(violations(promises), 0);
+}
+
+/* AP-3: who asks can confirm the card only where asking would have counted in a session, but for category C. */
+static bool
+consents(const struct policy_rules *r, const struct policy_facts *f, const struct policy_decision *d)
+{
+	struct policy_facts signed_in = *f;
+	struct policy_decision then;
+
+	if (d->consent == CONSENT_NONE)
+		return true;
+	signed_in.in_session = true;
+	policy_decide(r, &signed_in, &then);
+	return d->verdict == VERDICT_ASK && f->principal == PRINCIPAL_USER && f->has_verb &&
+	       (f->may_vote || f->tool->effect == OP_READ) && !r->four_eyes && !f->token_requires &&
+	       then.consent != CONSENT_NONE && then.votes <= d->votes &&
+	       (d->consent == CONSENT_CONFIRMING) == (d->votes > 0);
+}
+
+static void
+nobody_agrees_by_a_token_or_unseen_to_category_c(void **state)
+{
+	(void)state;
+	assert_int_equal(violations(consents), 0);
 }
 
 static bool
@@ -297,17 +337,46 @@ votes_follow_risk_and_effect(void **state) /* AP-4 */
 	t.effect = OP_DESTRUCTIVE;
 	policy_decide(&r, &f, &d);
 	assert_int_equal(d.votes, 4);
-	f.principal = PRINCIPAL_USER;
-	f.has_verb = true;
+}
+
+static void
+asking_is_agreeing_in_a_session_only(void **state) /* AP-3 */
+{
+	struct policy_rules r = ordinary;
+	struct tool t = { .name = "x.change", .effect = OP_DESTRUCTIVE, .category = TOOL_CATEGORY_B };
+	struct policy_facts f = { .tool = &t,
+		.principal = PRINCIPAL_USER,
+		.has_verb = true,
+		.in_session = true,
+		.may_vote = true,
+		.schema_known = true };
+	struct policy_decision d;
+
+	(void)state;
+	r.votes_destructive = 2;
 	policy_decide(&r, &f, &d);
-	assert_int_equal(d.votes, 3); /* their own consent is one */
-	f.by_model = true;
+	assert_int_equal(d.votes, 1); /* their own consent is one */
+	assert_int_equal(d.consent, CONSENT_ASKING);
+	t.category = TOOL_CATEGORY_C; /* there they look at the card first */
 	policy_decide(&r, &f, &d);
-	assert_int_equal(d.votes, 4); /* but not a model's with their token */
-	f.by_model = false;
-	r.four_eyes = true;
+	assert_int_equal(d.votes, 2);
+	assert_int_equal(d.consent, CONSENT_CONFIRMING);
+	t.category = TOOL_CATEGORY_B;
+	f.in_session = false; /* and so they do where a token asked */
 	policy_decide(&r, &f, &d);
-	assert_int_equal(d.votes, 4);
+	assert_int_equal(d.votes, 2);
+	assert_int_equal(d.consent, CONSENT_CONFIRMING);
+	for (int i = 0; i < 4; i++) { /* each alone needs somebody else */
+		struct policy_facts more = f;
+
+		more.has_verb = i != 0;
+		more.may_vote = i != 1;
+		more.token_requires = i == 2;
+		r.four_eyes = i == 3;
+		policy_decide(&r, &more, &d);
+		assert_int_equal(d.votes, 2);
+		assert_int_equal(d.consent, CONSENT_NONE);
+	}
 }
 
 /* --- teams (AP-4) --- */
@@ -396,9 +465,12 @@ the_stricter_rule_for_a_team_holds_and_teams_add_up(void **state)
 static void
 asking_is_not_agreeing_for_a_team(void **state)
 {
-	struct policy_facts f = {
-		.tool = &draft, .principal = PRINCIPAL_USER, .has_verb = true, .schema_known = true
-	};
+	struct policy_facts f = { .tool = &draft,
+		.principal = PRINCIPAL_USER,
+		.has_verb = true,
+		.in_session = true,
+		.may_vote = true,
+		.schema_known = true };
 
 	(void)state;
 	assert_int_equal(decide_with(two_of_a, f).votes, 2); /* without the team: 1 - 1 */
@@ -534,7 +606,9 @@ main(void)
 		cmocka_unit_test(a_helper_runs_at_once_only_where_all_of_it_holds),
 		cmocka_unit_test(no_combination_of_facts_lets_a_helper_past_a_gate),
 		cmocka_unit_test(a_read_that_needs_approval_is_asked_for),
+		cmocka_unit_test(nobody_agrees_by_a_token_or_unseen_to_category_c),
 		cmocka_unit_test(votes_follow_risk_and_effect),
+		cmocka_unit_test(asking_is_agreeing_in_a_session_only),
 		cmocka_unit_test(a_team_is_asked_where_all_that_its_rule_says_applies),
 		cmocka_unit_test(the_stricter_rule_for_a_team_holds_and_teams_add_up),
 		cmocka_unit_test(asking_is_not_agreeing_for_a_team),

@@ -91,6 +91,32 @@ missing_rules_are_named(void **state) /* ID-9 */
 	assert_true(rules_cover_all(&u.arena, &set, needed, NULL));
 }
 
+static bool
+holds(enum level level, const char *item, enum level other_level, const char *other_item)
+{
+	str mine[] = { str_of(item) }, theirs[] = { str_of(other_item) };
+	struct rules have = { .level = level, .items = mine, .count = mine[0].len > 0 };
+	struct rules want = { .level = other_level, .items = theirs, .count = theirs[0].len > 0 };
+
+	return rules_hold(&have, &want);
+}
+
+static void
+a_set_that_holds_another_lacks_nothing_of_it(void **state) /* ID-6 */
+{
+	(void)state;
+	assert_true(holds(LEVEL_NONE, "", LEVEL_NONE, ""));
+	assert_true(holds(LEVEL_OPERATOR, "", LEVEL_OBSERVER, "note.note.write"));
+	assert_true(holds(LEVEL_NONE, "note.note.manage", LEVEL_NONE, "note.note.delete"));
+	assert_true(holds(LEVEL_ADMIN, "", LEVEL_ADMIN, "*"));
+	assert_true(holds(LEVEL_NONE, "*", LEVEL_ADMIN, "access.role.manage"));
+	assert_false(holds(LEVEL_MAINTAINER, "", LEVEL_NONE, "*"));
+	assert_false(holds(LEVEL_MAINTAINER, "", LEVEL_ADMIN, ""));
+	assert_false(holds(LEVEL_OPERATOR, "", LEVEL_NONE, "note.note.delete"));
+	assert_false(holds(LEVEL_MAINTAINER, "", LEVEL_NONE, "access.member.manage"));
+	assert_false(holds(LEVEL_NONE, "note.note.delete", LEVEL_NONE, "note.note.manage"));
+}
+
 static void
 levels_and_verbs_have_names(void **state)
 {
@@ -119,7 +145,7 @@ only_listed_steps_are_possible(void **state) /* PRODUCT section 3 */
 		for (int e = 0; e <= PROPOSAL_EVENT_LOSE; e++)
 			possible += proposal_step((enum proposal_state)s, (enum proposal_event)e, &to);
 	}
-	assert_int_equal(possible, 18);
+	assert_int_equal(possible, 19);
 	assert_true(proposal_step(
 		PROPOSAL_APPROVED, PROPOSAL_EVENT_VOTE, &to)); /* in place of one that is lost */
 	assert_int_equal(to, PROPOSAL_APPROVED);
@@ -143,6 +169,7 @@ main(void)
 		cmocka_unit_test(manage_covers_the_resource_and_what_is_below_it),
 		cmocka_unit_test(each_level_adds_its_verbs_and_only_admin_has_the_guarded),
 		cmocka_unit_test(missing_rules_are_named),
+		cmocka_unit_test(a_set_that_holds_another_lacks_nothing_of_it),
 		cmocka_unit_test(levels_and_verbs_have_names),
 		cmocka_unit_test(only_listed_steps_are_possible),
 	};

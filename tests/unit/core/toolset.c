@@ -116,7 +116,24 @@ put(struct ctx *cx, void *arg)
 static status
 drop(struct ctx *cx, void *arg)
 {
-	return toolset_drop(cx, ((const struct putting *)arg)->org_id, STR("u1"));
+	return toolset_drop(cx, ((const struct putting *)arg)->org_id, STR("u1"), (str){ 0 });
+}
+
+static status
+past(struct ctx *cx, void *arg)
+{
+	struct putting *p = arg;
+
+	return toolset_past(cx, p->org_id, p->tool.name, &p->tool.version);
+}
+
+static int64_t
+past_of(struct world *w, const char *name)
+{
+	struct putting p = { .org_id = w->first.org_id, .tool = { .name = str_of(name) } };
+
+	assert_status(tx_run(&w->cx, past, &p), OK);
+	return p.tool.version;
 }
 
 static status
@@ -203,6 +220,37 @@ what_is_accepted_is_offered_until_it_is_not(void **state) /* EX-3, TL-2 */
 }
 
 static void
+buried(bool postgres)
+{
+	struct toolset_tool t = tool_of("mcp__files__write_file", "accepted");
+	struct world w;
+
+	world_make(&w, postgres);
+	assert_int_equal(past_of(&w, "mcp__files__write_file"), 0);
+	t.version = 3;
+	store(&w, t);
+	store(&w, tool_of("mcp__files__gone", "gone"));
+	assert_int_equal(past_of(&w, "mcp__files__write_file"), 0); /* it is there */
+	assert_status(tx_run(&w.cx, drop, &(struct putting){ .org_id = w.first.org_id }), OK);
+	assert_int_equal(past_of(&w, "mcp__files__write_file"), 3);
+	assert_int_equal(past_of(&w, "mcp__files__gone"), 1);
+	t.version = 4;
+	store(&w, t);
+	assert_status(tx_run(&w.cx, drop, &(struct putting){ .org_id = w.first.org_id }), OK);
+	assert_int_equal(past_of(&w, "mcp__files__write_file"), 4);
+	world_drop(&w);
+}
+
+static void
+the_last_version_of_what_was_deleted_stays_behind(void **state) /* PA-6 */
+{
+	(void)state;
+	buried(false);
+	if (database_server())
+		buried(true);
+}
+
+static void
 what_cannot_be_offered_is_left_out_and_nobody_else_suffers(void **state) /* EX-3, TL-4 */
 {
 	struct toolset_tool bad = tool_of("mcp__files__bad", "accepted"),
@@ -264,6 +312,7 @@ main(void)
 		cmocka_unit_test(what_is_accepted_is_offered_until_it_is_not),
 		cmocka_unit_test(what_cannot_be_offered_is_left_out_and_nobody_else_suffers),
 		cmocka_unit_test(another_organization_has_none_of_it),
+		cmocka_unit_test(the_last_version_of_what_was_deleted_stays_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

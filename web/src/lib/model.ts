@@ -29,6 +29,7 @@ export interface Vote {
 	reason?: string;
 	viaToken: boolean;
 	counts: boolean;
+	why?: string; // an approval does not count
 	at: string;
 }
 
@@ -59,11 +60,12 @@ export interface Card {
 	blastRadius?: Json;
 	recentContexts?: RecentContexts;
 	execution?: { contract: string; promise: string; deadlineMs: number };
+	source?: { id: string; name: string; address: string; [key: string]: Json }; // whose tool it is, where it is not ours
 	preview?: { available?: boolean; says?: string; [key: string]: Json | undefined };
 	risk: { level: Risk; reasons: string[] };
 	rollbackSupported: boolean;
 	failureImplications: string;
-	askedBy: { id: string; kind: string; name: string; onBehalfOf?: string };
+	askedBy: { id: string; kind: string; name: string; onBehalfOf?: string; agrees?: 'asking' | 'confirming' };
 	approvers?: Json;
 	expiresAt: number;
 	policyVersion: number;
@@ -88,7 +90,7 @@ export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
 	payload: Json;
 	payloadHash: string;
 	card: Card;
-	approvals: { needed: number; valid: number; fourEyes: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
+	approvals: { needed: number; valid: number; fourEyes: boolean; proposerMayConfirm: boolean; groups: { team: string; needed: number; valid: number }[]; missing?: string; votes: Vote[] };
 	result?: Json;
 	attempt?: { claimedAt: string; endedAt?: string; evidence?: Evidence[]; [key: string]: Json | Evidence[] | undefined };
 	reveal?: Json;

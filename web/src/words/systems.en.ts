@@ -164,6 +164,7 @@ export const systemsEn = {
 		auths: { none: 'not at all', header: 'by a header', bearer: 'by a token', basic: 'by user and password' },
 		authName: { header: 'Header', basic: 'User' } as Record<string, string>,
 		secret: 'Credential',
+		needsSecret: 'Its address was changed: nothing is sent before the credential is entered again.',
 		secretKeep: 'Leave empty to keep the one it has.',
 		seconds: 'Waits for an outcome, in seconds',
 		secondsOf: (n: number) => count(n, 'second', 'seconds'),

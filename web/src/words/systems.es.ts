@@ -163,6 +163,7 @@ export const systemsEs: SystemWords = {
 		auths: { none: 'de ningún modo', header: 'con una cabecera', bearer: 'con un token', basic: 'con usuario y contraseña' },
 		authName: { header: 'Cabecera', basic: 'Usuario' },
 		secret: 'Credencial',
+		needsSecret: 'Su dirección cambió: no se envía nada hasta que se introduzca de nuevo la credencial.',
 		secretKeep: 'Déjala vacía para conservar la que tiene.',
 		seconds: 'Espera un resultado, en segundos',
 		secondsOf: (n) => count(n, 'segundo', 'segundos'),

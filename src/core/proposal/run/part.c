@@ -38,6 +38,13 @@ explain(struct ctx *cx, status s, struct error *out)
 	ctx_clear(cx);
 }
 
+/* Policy asks for more people than have agreed: what was written of it stands, and this is the answer. */
+static status
+ask_more(struct ctx *cx, const struct proposal *p)
+{
+	return fail(cx, E_APPROVAL, "%.*s", STR_ARG(p->asks_more));
+}
+
 status
 part_apply(struct ctx *cx, struct proposal *p, struct error *out_why)
 {
@@ -46,6 +53,8 @@ part_apply(struct ctx *cx, struct proposal *p, struct error *out_why)
 
 	if (s == OK) {
 		*p = part.p;
+		if (p->asks_more.len)
+			explain(cx, ask_more(cx, p), out_why);
 		return OK;
 	}
 	if (status_info(s)->http >= 500)
@@ -144,6 +153,8 @@ look_again(struct ctx *cx, struct going_on *g)
 	cx->caller = NULL;
 	TRY(s);
 	g->p = g->part.p;
+	if (g->p.asks_more.len)
+		return ask_more(cx, &g->p);
 	g->sending = g->p.sending ? g->p.sending : g->sending;
 	return OK;
 }
@@ -166,16 +177,29 @@ go_on(struct ctx *cx, void *arg, struct json_out *out)
 		       : fail(cx, E_COMMIT_UNKNOWN, "it was tried; look at the proposal for what came of it");
 }
 
+static status
+answer_more(struct ctx *cx, void *arg, struct json_out *out)
+{
+	(void)out;
+	return ask_more(cx, arg);
+}
+
+static void
+go_on_later(struct ctx *cx, status (*fn)(struct ctx *cx, void *arg, struct json_out *out), void *arg)
+{
+	cx->later = ARENA_NEW(cx->arena, struct later);
+	*cx->later = (struct later){ .fn = fn, .arg = arg };
+}
+
 status
 part_answer(struct ctx *cx, const struct proposal *p, const struct part_answer *how, struct json_out *out)
 {
-	struct going_on *g;
+	struct going_on *g = ARENA_NEW(cx->arena, struct going_on);
 
-	if (p->sending) {
-		g = ARENA_NEW(cx->arena, struct going_on);
-		*g = (struct going_on){ .sending = p->sending, .p = *p, .how = *how };
-		cx->later = ARENA_NEW(cx->arena, struct later);
-		*cx->later = (struct later){ .fn = go_on, .arg = g };
-	}
+	*g = (struct going_on){ .sending = p->sending, .p = *p, .how = *how };
+	if (p->sending)
+		go_on_later(cx, go_on, g);
+	else if (p->asks_more.len && !how->may_refuse)
+		go_on_later(cx, answer_more, &g->p);
 	return write(cx, p, how, out);
 }

@@ -43,10 +43,13 @@ begin(struct ctx *cx, const struct tool *t, int64_t began_us)
 
 struct sending *
 send_claimed(struct ctx *cx, const struct proposal *p, const struct tool *t, const struct attempt *a,
-	int64_t began_us)
+	int64_t began_us, const struct outside_source *source)
 {
 	struct sending *s = begin(cx, t, began_us);
+	struct outside_source *claimed = ARENA_NEW(cx->arena, struct outside_source);
 
+	*claimed = *source;
+	s->call.source = claimed;
 	s->fence = a->fence;
 	s->call.command_id = a->id;
 	s->call.proposal_id = s->call.key = p->id;

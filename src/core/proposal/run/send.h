@@ -26,9 +26,9 @@ struct sending {
 /* Can anybody here reach this tool? E_UNAVAILABLE */
 status send_possible(struct ctx *cx, const struct tool *t) MUST_USE;
 
-/* Inside tx_run with cx->caller: what is to be sent of a claim that began (clock_mono_us) when apply did. */
+/* Inside tx_run with cx->caller: what is to be sent of a claim that began (clock_mono_us) when apply did, and only there. */
 struct sending *send_claimed(struct ctx *cx, const struct proposal *p, const struct tool *t,
-	const struct attempt *a, int64_t began_us);
+	const struct attempt *a, int64_t began_us, const struct outside_source *source);
 
 /* Nothing is claimed: the tool wants to look again, outside of the transaction. */
 struct sending *send_looks(struct ctx *cx, const struct tool *t);

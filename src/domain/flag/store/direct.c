@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "domain/flag/store/direct.h"
 
+#include "core/gate/gate.h"
 #include "core/gate/settings.h"
 #include "core/gate/tool.h"
 #include "core/ident/caller.h"
@@ -76,11 +77,13 @@ others_are_asked(struct ctx *cx, const struct environment *e, const char *kind, 
 		.environment_gate = e->approval_gate,
 		.in_environment = true,
 		.has_verb = true,
+		.in_session = gate_in_session(cx->caller),
 		.schema_known = true };
 	struct policy_decision d;
 	struct policy_rules rules;
 
 	TRY(policy_rules_of(cx, cx->caller, &rules));
+	facts.may_vote = gate_may_vote(cx, cx->caller, facts.tool);
 	policy_decide(&rules, &facts, &d);
 	*out = d.group_count > 0 || (e->approval_gate && !(person && d.votes == 0));
 	return OK;

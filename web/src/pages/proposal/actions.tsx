@@ -14,10 +14,13 @@ import { pathOf } from './load.ts';
 
 export type Act = 'approve' | 'deny' | 'cancel' | 'apply' | 'settle';
 
+/** Is this the person who proposed it, and whose vote on the card is still asked for? */
+const confirms = (p: Proposal, who: Me): boolean => who.id === p.proposer.id && p.approvals.proposerMayConfirm;
+
 /** Why this person's vote would be refused; the server decides, this only spares the try. */
-export function cannotVote(w: Words, p: Proposal, who: Me): string | null {
+export function cannotVote(w: Words, p: Proposal, who: Me, act: Act = 'approve'): string | null {
 	if (!who.mayVote) return w.act.mayNot;
-	if (who.id === p.proposer.id) return w.act.own;
+	if (who.id === p.proposer.id && !(confirms(p, who) && act === 'approve')) return w.act.own;
 	if (p.approvals.fourEyes && who.id === p.proposer.onBehalfOf) return w.act.fourEyes;
 	if (p.approvals.votes.some((vote) => vote.personId === who.id)) return w.act.voted;
 	return null;
@@ -36,7 +39,8 @@ export function ActionBar({ p, who, folded, blocked, onAct, onAgain }: BarProps)
 	const w = useWords();
 	const open = isOpen(p.state), pending = p.state === 'pending', noVote = cannotVote(w, p, who);
 	const cannot = blocked ?? noVote;
-	const hint = open ? blocked ?? (pending ? noVote : null) ?? (folded > 0 ? w.act.unfold(folded) : null) : null;
+	const noDenial = cannotVote(w, p, who, 'deny');
+	const hint = open ? blocked ?? (pending ? noVote : null) ?? (folded > 0 ? w.act.unfold(folded) : null) ?? (pending && confirms(p, who) ? w.act.confirm : null) : null;
 	return (
 		<div class="actions">
 			{hint && <p class="hint" id="act-hint">{hint}</p>}
@@ -44,7 +48,7 @@ export function ActionBar({ p, who, folded, blocked, onAct, onAgain }: BarProps)
 				{p.state === 'unknown' && <button type="button" class="primary" disabled={blocked !== null} onClick={() => onAct('settle')}>{w.act.settle}</button>}
 				{!open && p.state !== 'executing' && p.state !== 'applied' && <button type="button" onClick={onAgain}>{w.act.again}</button>}
 				{open && <button type="button" class="quiet-button" disabled={blocked !== null} onClick={() => onAct('cancel')}>{w.act.cancel}</button>}
-				{(pending || (open && !noVote)) && <button type="button" class="danger" disabled={cannot !== null} onClick={() => onAct('deny')}>{w.act.deny} <kbd>D</kbd></button>}
+				{(pending || (open && !noDenial)) && <button type="button" class="danger" disabled={(blocked ?? noDenial) !== null} onClick={() => onAct('deny')}>{w.act.deny} <kbd>D</kbd></button>}
 				{pending && <button type="button" class="primary" disabled={cannot !== null || folded > 0} aria-describedby={hint ? 'act-hint' : undefined} onClick={() => onAct('approve')}>{w.act.approve} <kbd>A</kbd></button>}
 				{p.state === 'approved' && <button type="button" class="primary" disabled={blocked !== null || folded > 0} onClick={() => onAct('apply')}>{w.act.apply} <kbd>A</kbd></button>}
 			</div>

@@ -41,11 +41,12 @@ function Where({ card }: { card: Card }) {
 function Who({ card }: { card: Card }) {
 	const w = useWords();
 	const names = useStore(people);
-	const { name, kind, id, onBehalfOf } = card.askedBy;
+	const { name, kind, id, onBehalfOf, agrees } = card.askedBy;
 	return (
 		<Fact name={w.card.asked}>
 			<strong><Text of={name} /></strong> <span class="quiet">({w.card.kindsOfPrincipal[kind] ?? kind})</span>
 			{onBehalfOf && <> {w.card.onBehalf(nameOf(names, onBehalfOf))}</>}
+			{agrees && <>, {w.card.agrees[agrees] ?? <Text of={agrees} />}</>}
 			<span class="ids quiet"><code><Text of={id} /></code>{onBehalfOf && <> · <code><Text of={onBehalfOf} /></code></>}</span>
 		</Fact>
 	);
@@ -78,7 +79,7 @@ export function CardView({ card }: { card: Card }) {
 			<Warnings of={card.warnings} />
 			<dl class="facts">
 				<Fact name={w.card.tool}><Text of={card.tool.title} /> <code><Text of={card.tool.name} /></code> <span class="quiet">{w.card.version(card.tool.version)}</span></Fact>
-				<Fact name={w.card.target}><strong><Text of={card.targetSystem} /></strong></Fact>
+				<Fact name={w.card.target}><strong><Text of={card.targetSystem} /></strong>{card.source && <> <span class="quiet"><Text of={card.source.name} /></span> <code><Text of={card.source.address} /></code></>}</Fact>
 				<Fact name={w.card.affected}><Text of={card.affectedData} /></Fact>
 				<Where card={card} />
 				<Fact name={w.card.effect}><EffectMark effect={card.effect} /></Fact>

@@ -101,7 +101,7 @@ export function ProposalPage({ id }: { id: string }) {
 	const blocked = seen && !isIntact(seen) ? w.act.mismatch : link === 'offline' ? w.errors.offline : expired ? w.meanwhile.expired : null;
 	const begin = (wanted: Act) => {
 		const votes = wanted === 'approve' || wanted === 'deny';
-		if (!seen || !(open || (wanted === 'settle' && seen.p.state === 'unknown')) || blocked || (votes && cannotVote(w, seen.p, who)) || (agrees(wanted) && folded > 0)) return;
+		if (!seen || !(open || (wanted === 'settle' && seen.p.state === 'unknown')) || blocked || (votes && cannotVote(w, seen.p, who, wanted)) || (agrees(wanted) && folded > 0)) return;
 		setAct(wanted);
 	};
 	const tooSoon = act !== null && ((!open && !(act === 'settle' && seen?.p.state === 'unknown')) || (agrees(act) && folded > 0)); // a wish from the inbox comes before the card is drawn

@@ -22,7 +22,7 @@ export function Approvals({ p }: { p: Proposal }) {
 			{needed > 0 && <p class="dots" aria-hidden="true">{Array.from({ length: Math.min(needed, 20) }, (_, i) => <span key={i} class={i < valid ? 'dot full' : 'dot'} />)}</p>}
 			{groups.length > 0 && <ul>{groups.map((group) => <li key={group.team}><Raw of={group.team} lines={false} />: {w.proposal.approvalsOf(group.valid, group.needed)}</li>)}</ul>}
 			{fourEyes && <p class="fine">{w.proposal.fourEyes}</p>}
-			{votes.some((vote) => !vote.counts) && <ul class="fine">{votes.filter((vote) => !vote.counts).map((vote) => <li key={vote.personId}><Raw of={vote.name} lines={false} />: {w.proposal.noLongerCounts}</li>)}</ul>}
+			{votes.some((vote) => !vote.counts) && <ul class="fine">{votes.filter((vote) => !vote.counts).map((vote) => <li key={vote.personId}><Raw of={vote.name} lines={false} />: {w.proposal.noLongerCounts}{vote.why && `: ${sentence(w, vote.why)}`}</li>)}</ul>}
 		</section>
 	);
 }

@@ -26,7 +26,7 @@ function Facts({ of: c, health }: { of: Connection; health: Health | undefined }
 				<Networks of={c.allow} />
 				<Fact name={s.webhooks.mode}>{s.webhooks.modes[c.mode]}{c.mode !== 'events' && <span class="quiet"> · {s.webhooks.answer}: {s.webhooks.answers[c.answer]} · {s.webhooks.secondsOf(c.deadlineMs / 1000)}</span>}</Fact>
 				{c.mode === 'events' && <Fact name={s.webhooks.events}>{c.events.map((one) => s.webhooks.eventNames[one] ?? one).join(', ')}</Fact>}
-				<Fact name={s.webhooks.auth}>{s.webhooks.auths[c.auth]} {c.authName && <code><Raw of={c.authName} lines={false} /></code>} {c.hasSecret && <span class="quiet">({s.kept})</span>}</Fact>
+				<Fact name={s.webhooks.auth}>{s.webhooks.auths[c.auth]} {c.authName && <code><Raw of={c.authName} lines={false} /></code>} {c.hasSecret && <span class="quiet">({s.kept})</span>}{c.needsSecret && <strong>{s.webhooks.needsSecret}</strong>}</Fact>
 				<Fact name={s.webhooks.signing}>{s.kept}{c.rotating && <span class="quiet"> · {s.webhooks.rotating}</span>}</Fact>
 				<Common of={c} health={health} />
 			</dl>

@@ -73,7 +73,7 @@ export function EditConnection({ of, onDone, onClose }: { of: Connection | null;
 					<label>{s.webhooks.seconds}<input type="number" min={1} required value={f.seconds} onInput={(event) => set({ seconds: event.currentTarget.value })} /></label>
 				</>
 			)}
-			<Auth f={f} keeps={of?.hasSecret ?? false} onSet={set} />
+			<Auth f={f} keeps={of !== null && of.hasSecret && f.url === of.url} onSet={set} />
 			<label>{s.networks}<input type="text" autocomplete="off" spellcheck={false} value={f.allow} onInput={(event) => set({ allow: event.currentTarget.value })} /><span class="hint-text">{s.networksHint}</span></label>
 		</FormDialog>
 	);

@@ -76,6 +76,7 @@ export interface Connection {
 	createdBy: string;
 	createdAt: string;
 	hasSecret: boolean;
+	needsSecret?: boolean; // its address was changed: nothing is sent before the credential is entered again
 	rotating: boolean;
 	deadlineMs: number;
 	allow: string[];
