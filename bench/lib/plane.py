@@ -62,7 +62,8 @@ class Plane:
     def __init__(self, where, url=None, args=(), first=None, **env):
         self.where, self.url = where, url
         self.first = first or self.init()
-        command = [PROGRAM, 'serve', '--listen', '127.0.0.1:0', *flags(where, url), *args]
+        # a bench's agents have more proposals open than anybody's
+        command = [PROGRAM, 'serve', '--listen', '127.0.0.1:0', '--open-proposals', '1000000', *flags(where, url), *args]
         with open(where / 'log', 'ab') as log:
             self.server = subprocess.Popen(command, env=environment(**env), stdout=subprocess.PIPE, stderr=log, text=True)
         for line in self.server.stdout:

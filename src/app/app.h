@@ -103,6 +103,7 @@ status run_doctor(struct ctx *cx, const struct cli_call *call);
 status run_init(struct ctx *cx, const struct cli_call *call);
 status run_migrate(struct ctx *cx, const struct cli_call *call);
 status run_audit(struct ctx *cx, const struct cli_call *call);
+status run_recover(struct ctx *cx, const struct cli_call *call);
 status run_wrap(struct ctx *cx, const struct cli_call *call); /* wrap/wrap.c */
 extern const struct cli_flag wrap_flags[];
 

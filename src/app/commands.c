@@ -217,6 +217,20 @@ static const struct cli_flag audit_flags[] = {
 	{ 0 },
 };
 
+static const struct cli_flag recover_flags[] = {
+	{ .name = "email",
+		.value = "ADDRESS",
+		.doc = "The admin who gets a link. Where nobody is admin any more, this person becomes "
+		       "one." },
+	{ .name = "switch-off-four-eyes",
+		.doc = "Every proposal needs one vote from then on, of anybody who may vote." },
+	{ .name = "org",
+		.value = "ORG",
+		.doc = "Which organization, by its id or slug; not needed where there is one." },
+	{ .name = "json", .doc = "Print one JSON object, for programs." },
+	{ 0 },
+};
+
 const struct cli_command commands[] = {
 	{ .name = "serve",
 		.summary = "Run the server.",
@@ -265,6 +279,24 @@ const struct cli_command commands[] = {
 		.flags = json_flag,
 		.where = IN_DOCTOR,
 		.run = run_doctor },
+	{ .name = "recover",
+		.summary = "Get back in: a new link for an admin; four eyes off.",
+		.doc = "For an admin who lost their password, or when a second person who has to agree is "
+		       "gone. It needs "
+		       "the database and the key file. It prints a one-time link with which the admin sets a "
+		       "password; it "
+		       "sets none itself.\n"
+		       "\n"
+		       "Every use is on record, and everybody in the organization is shown for 30 days that "
+		       "access was "
+		       "recovered. On SQLite stop the server first; on PostgreSQL servers may run.",
+		.examples =
+			"recover --data /var/lib/countersign --email ada@example.org\ta link for this admin\n"
+			"recover --data /var/lib/countersign --switch-off-four-eyes\tone person decides "
+			"again",
+		.flags = recover_flags,
+		.where = IN_RECOVER,
+		.run = run_recover },
 	{ .name = "audit",
 		.arguments = " verify [FILE] | export | tail",
 		.max_arguments = 2,

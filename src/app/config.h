@@ -29,8 +29,9 @@ enum setting_where {
 	IN_AUDIT = 16,
 	IN_CLIENT = 32, /* what talks to a server that runs */
 	IN_WRAP = 64,	/* what may start one for itself */
-	IN_DATABASE =
-		IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT, /* whatever opens the database */
+	IN_RECOVER = 128,
+	IN_DATABASE = IN_SERVE | IN_INIT | IN_MIGRATE | IN_DOCTOR | IN_AUDIT |
+		      IN_RECOVER, /* whatever opens the database */
 };
 
 enum setting_type { SETTING_TEXT, SETTING_INT };
@@ -67,7 +68,7 @@ struct config {
 	str oidc_newcomer_role, oidc_newcomer_domains;
 	str oauth_document_hosts, oauth_ca, stdio_upstreams, stdio_paths, trusted_proxies;
 	str server, server_ca, token; /* the client's */
-	int64_t workers, database_connections, sqlite_batch, oauth_registrations;
+	int64_t workers, database_connections, sqlite_batch, oauth_registrations, open_proposals, kept_days;
 	int64_t max_connections, max_connections_per_address, drain_seconds, evaluations_per_second;
 	enum setting_source source[SETTINGS_MAX]; /* by row */
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that open the database, do one thing and end: init, migrate. */
+/* The commands that open the database, do one thing and end: init, migrate, recover. */
 #include "app/app.h"
 
 #include "app/store.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "core/ident/org.h"
+#include "core/installation.h"
+#include "core/people/link/recover.h"
 #include "db/db.h"
 #include "face/rest/rest.h"
 
@@ -169,6 +172,110 @@ run_migrate(struct ctx *cx, const struct cli_call *call)
 	(void)call;
 	TRY(store_open(cx, true));
 	s = migrate(cx);
+	store_close(cx);
+	return s;
+}
+
+/* --- recover --- */
+
+/* Without the key that belongs to the database no entry of ours would be believed. */
+static status
+join_with_key(struct ctx *cx)
+{
+	struct installation in;
+	str ours;
+
+	TRY(store_look_keys(cx));
+	if (!cx->keys)
+		return fail(
+			cx, E_NOT_FOUND, "there is no key file here; give the installation's with --keys");
+	TRY(installation_get(cx, &in));
+	ours = keys_fingerprint(cx->arena, cx->keys);
+	if (!str_eq(in.keys, ours))
+		return fail(cx, E_CONFLICT,
+			"this key file (%.*s) does not belong to the database (%.*s); give the right one "
+			"with --keys",
+			STR_ARG(ours), STR_ARG(in.keys));
+	return OK;
+}
+
+static void
+recovered_json(struct buf *b, const struct recovered *r)
+{
+	struct json_out o;
+
+	json_out_init(&o, b);
+	json_out_object(&o, NULL);
+	json_out_str(&o, "org", r->org_slug);
+	if (r->link.url.len) {
+		json_out_str(&o, "email", r->email);
+		json_out_str(&o, "link", r->link.url);
+		json_out_time(&o, "linkExpiresAt", r->link.expires_at);
+	}
+	json_out_bool(&o, "madeAdmin", r->made_admin);
+	json_out_bool(&o, "policyChanged", r->policy_changed);
+	json_out_end(&o);
+	buf_add_char(b, '\n');
+}
+
+static void
+tell_link(struct ctx *cx, struct buf *b, const struct recovered *r)
+{
+	if (r->made_admin)
+		buf_printf(b, "Nobody was admin any more: %.*s is now.\n", STR_ARG(r->email));
+	buf_printf(b,
+		"This link sets the password of %.*s, once, until %.*s. It is shown this once:\n"
+		"  %.*s\n",
+		STR_ARG(r->email), STR_ARG(clock_text(cx->arena, r->link.expires_at)), STR_ARG(r->link.url));
+	if (!cx->public_url.len)
+		buf_add(b, STR("Open it at your server's address: what stands here is the path.\n"));
+}
+
+static void
+tell_recovered(struct ctx *cx, struct buf *b, const struct cli_call *call, const struct recovered *r)
+{
+	if (r->link.url.len)
+		tell_link(cx, b, r);
+	if (r->policy_changed)
+		buf_add(b,
+			STR("Four eyes and quorum are switched off: one person who may vote is enough.\n"));
+	else if (cli_given(call, "switch-off-four-eyes", NULL))
+		buf_add(b, STR("Neither four eyes nor a quorum was on.\n"));
+	buf_printf(b,
+		"This is on record, and everybody in \"%.*s\" is shown for 30 days that access was "
+		"recovered.\n",
+		STR_ARG(r->org_slug));
+}
+
+static status
+recover_here(struct ctx *cx, const struct cli_call *call)
+{
+	struct recover_wish wish = { .switch_off_four_eyes = cli_given(call, "switch-off-four-eyes", NULL) };
+	struct recovered done;
+	struct buf b;
+
+	(void)cli_given(call, "email", &wish.email);
+	(void)cli_given(call, "org", &wish.org);
+	TRY(db_prepare(cx));
+	TRY(join_with_key(cx));
+	cx->public_url = cx->app->config.public_url;
+	TRY(recover(cx, &wish, &done));
+	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
+	if (cli_given(call, "json", NULL))
+		recovered_json(&b, &done);
+	else
+		tell_recovered(cx, &b, call, &done);
+	return app_print(cx, &b);
+}
+
+/* On SQLite this takes the lock of the data directory: no server runs meanwhile. On PostgreSQL servers may. */
+status
+run_recover(struct ctx *cx, const struct cli_call *call)
+{
+	status s;
+
+	TRY(store_open(cx, false));
+	s = recover_here(cx, call);
 	store_close(cx);
 	return s;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/scoped.h"
+#include "core/people/link/recover.h"
 #include "db/db.h"
 #include "exec/sandbox/group.h"
 #include "exec/sandbox/trial.h"
@@ -129,6 +130,38 @@ check_database(struct ctx *cx)
 		return say(cx, c->database.len || s != E_UNAVAILABLE ? BAD : WARN, "%.*s",
 			STR_ARG(ctx_message(cx, s)));
 	f = check_schema(cx);
+	store_close(cx);
+	return f;
+}
+
+static struct finding
+say_recovered(struct ctx *cx)
+{
+	struct db_schema schema;
+	int64_t at;
+
+	if (db_schema(cx, &schema) != OK || schema.version < migrations[migration_count - 1].version ||
+		db_prepare(cx) != OK || recover_last(cx, &at) != OK)
+		return say(cx, WARN, "not known: the database could not be read");
+	if (at)
+		return say(cx, WARN,
+			"access was recovered on %.*s with `countersign recover`; the audit log has who and "
+			"what",
+			STR_ARG(clock_text(cx->arena, at)));
+	return say(cx, FINE, "nobody recovered access in the last 30 days");
+}
+
+static struct finding
+check_recovery(struct ctx *cx)
+{
+	const struct config *c = &cx->app->config;
+	struct finding f;
+
+	if (!c->database.len && access(arena_cstr(cx->arena, c->data), F_OK) != 0)
+		return say(cx, FINE, "there is no database yet");
+	if (store_open(cx, false) != OK)
+		return say(cx, WARN, "not known: the database could not be opened");
+	f = say_recovered(cx);
 	store_close(cx);
 	return f;
 }
@@ -312,6 +345,7 @@ static const struct {
 	{ "data directory", check_directory },
 	{ "disk", check_disk },
 	{ "database", check_database },
+	{ "recovery", check_recovery },
 	{ "address", check_port },
 	{ "clock", check_clock },
 	{ "open files", check_files },

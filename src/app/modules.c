@@ -27,6 +27,7 @@
 #include "exec/webhook/hook.h"
 #include "exec/webhook/courier.h"
 #include "exec/webhook/declared.h"
+#include "core/people/link/link.h"
 #include "core/people/member.h"
 #include "core/people/place.h"
 #include "core/people/role.h"
@@ -43,6 +44,7 @@ const struct op *const app_ops[] = {
 	session_ops,
 	oidc_ops,
 	member_ops,
+	link_ops,
 	account_ops,
 	agent_ops,
 	role_ops,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/page.h"
 
+#include "core/people/link/link.h"
+
 /* clang-format off */
 static const char html[] =
 "<!doctype html>\n"
@@ -75,10 +77,12 @@ route(struct ctx *cx, const char *path, const struct http_file *files, size_t co
 status
 page_routes(struct ctx *cx, struct http_route out[PAGE_ROUTES])
 {
-	struct http_file *assets = arena_alloc(cx->arena, 2 * sizeof(*assets));
+	struct http_file *assets = arena_alloc(cx->arena, 3 * sizeof(*assets));
 
 	assets[0] = style;
 	assets[1] = setup_script;
+	assets[2] = link_script;
 	TRY(route(cx, SETUP_PATH, &setup_page, 1, &out[0]));
-	return route(cx, "/assets/{*}", assets, 2, &out[1]);
+	TRY(route(cx, LINK_PATH, &link_page, 1, &out[1]));
+	return route(cx, "/assets/{*}", assets, 3, &out[2]);
 }

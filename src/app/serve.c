@@ -276,6 +276,7 @@ listen_on(struct ctx *cx)
 		.events = app->events,
 		.oidc = app->oidc,
 		.oauth = app->oauth,
+		.open_proposals = c->open_proposals,
 		.public_url = c->public_url };
 	TRY(rest_routes(cx, app_ops,
 		PAGE_ROUTES + CONSOLE_ROUTES + OFREP_ROUTES + MCP_ROUTES + OAUTH_ROUTES + CALLBACK_ROUTES,
@@ -454,6 +455,7 @@ start_kernel(struct ctx *cx)
 		.toolsets = app->toolsets,
 		.events = app->events,
 		.leases = app->leases,
+		.keep_us = app->config.kept_days * 86400 * SECOND_US,
 		.also = app_sweeps });
 	upstreams_start(app->upstreams);
 	mcp_start(app->mcp);

@@ -348,7 +348,7 @@ const struct setting settings[] = {
 		.check = is_origin,
 		.accepts =
 			"https://HOST or https://HOST:PORT (http:// for a loopback address), without a path",
-		.where = IN_SERVE },
+		.where = IN_SERVE | IN_RECOVER },
 
 	{ .flag = { "oidc-issuer", "URL", "",
 		  "An identity provider at which people sign in (OpenID Connect), by its own exact name. "
@@ -481,6 +481,25 @@ const struct setting settings[] = {
 		ROW(evaluations_per_second),
 		.min = 0,
 		.max = LIMIT_SETTING_EVALUATIONS,
+		.where = IN_SERVE },
+	{ .flag = { "open-proposals", "N", "1000",
+		  "How many proposals one agent or person may have open at once; beyond it the answer is "
+		  "429." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(open_proposals),
+		.min = 1,
+		.max = LIMIT_SETTING_OPEN_PROPOSALS,
+		.where = IN_SERVE },
+	{ .flag = { "proposals-kept-days", "DAYS", "0",
+		  "How long a closed proposal keeps its payload, card and result. Afterwards its hashes are "
+		  "left, "
+		  "who asked and what became of it; the audit log stays. 0: for ever." },
+		.group = "Running",
+		.type = SETTING_INT,
+		ROW(kept_days),
+		.min = 0,
+		.max = LIMIT_SETTING_KEPT_DAYS,
 		.where = IN_SERVE },
 
 	{ .flag = { "server", "URL", "http://127.0.0.1:7700",

@@ -99,9 +99,10 @@ struct ctx {
 	struct lanes *lanes;	       /* the ways to other systems (core/outside); NULL: none */
 	struct later *later;	       /* set by an operation: goes on after its transaction (core/outside) */
 	const struct ctx_place
-		*place;	  /* the worker's that runs this, to be lent while it waits; NULL: none */
-	str public_url;	  /* where people reach us, "https://host", or empty */
-	bool rights_held; /* the lock on rights is ours alone (op_need_rights) */
+		*place;		/* the worker's that runs this, to be lent while it waits; NULL: none */
+	int64_t open_proposals; /* how many somebody may have; 0: LIMIT_OPEN_PROPOSALS */
+	str public_url;		/* where people reach us, "https://host", or empty */
+	bool rights_held;	/* the lock on rights is ours alone (op_need_rights) */
 	bool rights_wanted;
 	bool in_tool;	     /* a tool's handler runs: it can ask for no other (PA-14) */
 	str idempotency_key; /* the Idempotency-Key that came with the request, or empty */

@@ -149,11 +149,15 @@
 #define LIMIT_AUDIT_SEAL_MS 800 /* how often the sealer looks: a checkpoint is out within two seconds */
 
 /* --- identity --- */
-#define LIMIT_PASSWORD_MEMORY (19456u * KIB)	   /* Argon2id, OWASP's first choice with two passes */
-#define LIMIT_PASSWORD_LEAST  12u		   /* NIST asks for 8, 15 where it stands alone */
-#define LIMIT_PASSWORD_BYTES  256u		   /* longer than anybody types, short enough to hash */
-#define LIMIT_SETUP_US	      INT64_C(3600000000)  /* an hour to use the set-up link of a first start */
-#define LIMIT_EMAIL	      254u		   /* RFC 5321 */
+#define LIMIT_PASSWORD_MEMORY (19456u * KIB)	  /* Argon2id, OWASP's first choice with two passes */
+#define LIMIT_PASSWORD_LEAST  12u		  /* NIST asks for 8, 15 where it stands alone */
+#define LIMIT_PASSWORD_BYTES  256u		  /* longer than anybody types, short enough to hash */
+#define LIMIT_SETUP_US	      INT64_C(3600000000) /* an hour to use the set-up link of a first start */
+#define LIMIT_LINK_US                                                                                        \
+	INT64_C(86400000000) /* 24 hours to use a member's link: it reaches them by somebody's hand */
+#define LIMIT_RECOVERED_US                                                                                   \
+	INT64_C(2592000000000)	   /* 30 days: for so long everybody is shown that access was recovered */
+#define LIMIT_EMAIL	      254u /* RFC 5321 */
 #define LIMIT_SESSION_IDLE_US INT64_C(1800000000)  /* 30 minutes */
 #define LIMIT_SESSION_SEEN_US INT64_C(60000000)	   /* its use is written down at most once a minute */
 #define LIMIT_SESSION_US      INT64_C(43200000000) /* 12 hours */
@@ -237,6 +241,8 @@
 #define LIMIT_EVENT_POLL_US    INT64_C(500000) /* another server's hint may never come */
 #define LIMIT_AGENT_TOOLS      2000u	       /* tiers of one agent: all tools of many upstreams */
 #define LIMIT_FOLLOWERS	       1000u /* event streams of one server: each is a look twice a second */
+#define LIMIT_OPEN_PROPOSALS   1000  /* of one agent or person: nobody decides on more in a day */
+#define LIMIT_ERASE_PROPOSALS  1000  /* in one transaction; who erases asks again for the rest */
 #define LIMIT_SWEEP_US	       INT64_C(1000000) /* proposals whose time is over are tidied up so often */
 #define LIMIT_WAIT_SECONDS     30		/* a proxy gives up after 60 */
 #define LIMIT_TOOL_DEFINITION  (64u * KIB)	/* another server's: what an admin has to read */
@@ -382,5 +388,7 @@
 #define LIMIT_SETTING_DRAIN_SECONDS  3600
 #define LIMIT_SETTING_EVALUATIONS    1000000000
 #define LIMIT_SETTING_REGISTRATIONS  1000000
+#define LIMIT_SETTING_OPEN_PROPOSALS 1000000
+#define LIMIT_SETTING_KEPT_DAYS	     36500 /* a hundred years */
 
 #endif

@@ -38,6 +38,7 @@
 	X(E_PRECONDITION,      "precondition_failed",   412, -32012, false, "it was changed since you read it; read it again") \
 	X(E_TOO_LARGE,         "too_large",             413, -32013, false, "the input is larger than the limit") \
 	X(E_MEDIA_TYPE,        "unsupported_media_type", 415, -32015, false, "the body must be application/json") \
+	X(E_EXPECTATION,       "expectation_failed",    417, -32600, false, "what the request expects of this server it does not do") \
 	X(E_HEAD_TOO_LARGE,    "head_too_large",        431, -32013, false, "the request's head is larger than the limit") \
 	X(E_TIMEOUT,           "timeout",               408, -32008, true,  "the request did not arrive in time") \
 	X(E_RATE_LIMITED,      "rate_limited",          429, -32029, true,  "too many calls; wait and try again") \

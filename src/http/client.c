@@ -145,11 +145,21 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 
 /* --- where it may go --- */
 
+/* In plain HTTP only into a network that was named: everybody on the way to a public address reads along. */
 static bool
 allows(const struct http_client_request *r, const struct sockaddr *address)
 {
-	return !r->public_only || http_guard_public(address) ||
+	bool secret = str_starts(r->url, STR("https://"));
+
+	return !r->public_only || (secret && http_guard_public(address)) ||
 	       http_net_has(r->allow, r->allow_count, address);
+}
+
+static void
+keep_out(struct transfer *t, bool is_public)
+{
+	t->kept_out = true;
+	t->kept_plain = is_public; /* so it was not for its address */
 }
 
 /* After the name was looked up, before anything is sent: each address that is tried comes by here. */
@@ -160,7 +170,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 
 	(void)purpose;
 	if (!allows(&t->request, &to->addr)) {
-		t->kept_out = true;
+		keep_out(t, http_guard_public(&to->addr));
 		return CURL_SOCKET_BAD;
 	}
 	t->tried = true;
@@ -280,6 +290,9 @@ refuse_connection(struct ctx *cx, CURL *curl, const struct transfer *t, const ch
 
 	if (t->tried || !t->kept_out)
 		return fail(cx, E_UNAVAILABLE, "it could not be reached: %s", name_refusal(curl, reason));
+	if (t->kept_plain)
+		return fail(cx, E_UNAVAILABLE,
+			"its address is public, and to a public address only https is used");
 	if (!list)
 		return fail(cx, E_UNAVAILABLE, "its address is not public");
 	return fail(cx, E_UNAVAILABLE,

@@ -14,8 +14,10 @@
  *
  * Choices where the standard leaves one:
  *  - HTTP/1.0 is served without keep-alive and may come without Host; other versions are 400.
- *  - The target is a path ("/..."): the proxy's absolute form, '*' and CONNECT are 400. A target
- *    or a head beyond its limit is 431.
+ *  - The target is a path ("/..."), or the proxy's absolute form where it names the host that Host names, and that is
+ *    ours: public-url's, localhost or an address. '*' and CONNECT are 400. A target or a head beyond its limit is 431.
+ *  - Host is a name of letters, digits, "-", "." and "_", or an address, and perhaps a port; all else is 400.
+ *  - An Expect but 100-continue is 417; a Content-Encoding but identity is 415.
  *  - A method we have never heard of is 405. HEAD is served by GET's route. OPTIONS needs a route.
  *  - Path segments are decoded one by one, so %2F stays inside its segment. Bad escapes, control
  *    characters, bad UTF-8 and "." or ".." as a segment are 400; nothing is resolved.
@@ -110,6 +112,9 @@ struct http_route {
 
 /* The header of that name (any case), or the empty str. */
 str http_header(const struct http_exchange *x, str name);
+
+/* Idempotency-Key, into the exchange's ctx. E_INVALID  it is there and empty: who sent it believes to be safe */
+status http_take_key(struct http_exchange *x) MUST_USE;
 
 /* The first value of a query parameter, percent-decoded into the arena. False where it is absent or not
  * valid. */

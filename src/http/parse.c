@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/parse.h"
 
+#include <arpa/inet.h>
 #include <llhttp.h>
 
 #define LENGTH_DIGITS 18 /* 10^18 bytes fit int64_t and nobody's disk */
@@ -24,7 +25,7 @@ http_method_name(enum http_method m)
 #define TOKEN  1 /* RFC 9110 5.6.2 */
 #define TEXT   2 /* of a header's value: HTAB, SP, VCHAR, obs-text */
 #define TARGET 4 /* VCHAR but '#': what clients really send, not only what RFC 3986 has */
-#define HOST   8 /* a name, an address, a port */
+#define HOST   8 /* a name or an address */
 static const unsigned char classes[256] = {
 	['\t'] = TEXT,
 	[' '] = TEXT,
@@ -42,28 +43,28 @@ static const unsigned char classes[256] = {
 	['0' ... '9'] = TEXT | TARGET | TOKEN | HOST,
 	['A' ... 'Z'] = TEXT | TARGET | TOKEN | HOST,
 	['a' ... 'z'] = TEXT | TARGET | TOKEN | HOST,
-	['!'] = TEXT | TARGET | TOKEN | HOST,
-	['$'] = TEXT | TARGET | TOKEN | HOST,
-	['%'] = TEXT | TARGET | TOKEN | HOST,
-	['&'] = TEXT | TARGET | TOKEN | HOST,
-	['\''] = TEXT | TARGET | TOKEN | HOST,
-	['*'] = TEXT | TARGET | TOKEN | HOST,
-	['+'] = TEXT | TARGET | TOKEN | HOST,
+	['!'] = TEXT | TARGET | TOKEN,
+	['$'] = TEXT | TARGET | TOKEN,
+	['%'] = TEXT | TARGET | TOKEN,
+	['&'] = TEXT | TARGET | TOKEN,
+	['\''] = TEXT | TARGET | TOKEN,
+	['*'] = TEXT | TARGET | TOKEN,
+	['+'] = TEXT | TARGET | TOKEN,
 	['-'] = TEXT | TARGET | TOKEN | HOST,
 	['.'] = TEXT | TARGET | TOKEN | HOST,
 	['_'] = TEXT | TARGET | TOKEN | HOST,
-	['~'] = TEXT | TARGET | TOKEN | HOST,
+	['~'] = TEXT | TARGET | TOKEN,
 	['^'] = TEXT | TARGET | TOKEN,
 	['`'] = TEXT | TARGET | TOKEN,
 	['|'] = TEXT | TARGET | TOKEN,
-	['('] = TEXT | TARGET | HOST,
-	[')'] = TEXT | TARGET | HOST,
-	[','] = TEXT | TARGET | HOST,
-	[';'] = TEXT | TARGET | HOST,
-	['='] = TEXT | TARGET | HOST,
-	[':'] = TEXT | TARGET | HOST,
-	['['] = TEXT | TARGET | HOST,
-	[']'] = TEXT | TARGET | HOST,
+	['('] = TEXT | TARGET,
+	[')'] = TEXT | TARGET,
+	[','] = TEXT | TARGET,
+	[';'] = TEXT | TARGET,
+	['='] = TEXT | TARGET,
+	[':'] = TEXT | TARGET,
+	['['] = TEXT | TARGET,
+	[']'] = TEXT | TARGET,
 };
 
 static bool
@@ -115,7 +116,7 @@ http_parse_begin(struct http_parse *p, struct arena *a)
 	/* all but the large arrays, whose old content nobody reads */
 	p->state = HTTP_READS_HEAD;
 	p->method = HTTP_METHODS;
-	p->target = (str){ 0 };
+	p->target = p->host = p->authority = (str){ 0 };
 	p->header_count = 0;
 	p->old = p->keep_alive = p->chunked = p->expects = p->has_body = false;
 	p->length = 0;
@@ -144,6 +145,27 @@ method_of(str name)
 	return m;
 }
 
+/* The absolute form, "http://host/path" (RFC 9112, 3.2.2): the host is looked at with Host, what is left is a path. */
+static bool
+split_absolute(struct http_parse *p)
+{
+	size_t scheme = str_starts(p->target, STR("http://"))	 ? 7
+			: str_starts(p->target, STR("https://")) ? 8
+								 : 0;
+	str rest = str_skip(p->target, scheme);
+	size_t end = 0;
+
+	if (!scheme)
+		return true;
+	while (end < rest.len && rest.ptr[end] != '/' && rest.ptr[end] != '?')
+		end++;
+	p->authority = (str){ rest.ptr, end };
+	p->target = str_skip(rest, end);
+	if (!str_starts(p->target, STR("/")))
+		p->target = arena_printf(p->arena, "/%.*s", STR_ARG(p->target));
+	return end > 0 || bad(p, E_BAD_REQUEST, "the target names no host");
+}
+
 static bool
 read_request_line(struct http_parse *p, str line)
 {
@@ -158,6 +180,8 @@ read_request_line(struct http_parse *p, str line)
 		return bad(p, E_BAD_REQUEST, "this server speaks HTTP/1.1");
 	if (p->target.len > LIMIT_HTTP_TARGET)
 		return bad(p, E_HEAD_TOO_LARGE, "the target is longer than the limit");
+	if (!split_absolute(p))
+		return false;
 	if (!str_starts(p->target, STR("/")) || !all(p->target, TARGET))
 		return bad(p, E_BAD_REQUEST, "the target is not a path");
 	p->method = method_of(method);
@@ -169,12 +193,54 @@ read_request_line(struct http_parse *p, str line)
 /* --- headers --- */
 
 static bool
+is_port(str rest)
+{
+	int64_t n;
+
+	return !rest.len ||
+	       (rest.ptr[0] == ':' && rest.len <= 6 &&
+		       (rest.len == 1 || (str_to_int(str_skip(rest, 1), &n) && n >= 0 && n < 65536)));
+}
+
+/* Labels with dots between them; one dot may stand at the end. */
+static bool
+is_host_name(str name)
+{
+	str label, rest = name;
+
+	while (str_cut(rest, '.', &label, &rest))
+		if (!label.len)
+			return false;
+	return name.len > 0 && all(name, HOST);
+}
+
+bool
+http_is_host(str host)
+{
+	size_t end = str_find(host, ']');
+	char address[INET6_ADDRSTRLEN];
+	struct in6_addr six;
+	str name;
+
+	if (!str_starts(host, STR("["))) {
+		name = (str){ host.ptr, str_find(host, ':') };
+		return is_host_name(name) && is_port(str_skip(host, name.len));
+	}
+	if (end == host.len || end > sizeof(address))
+		return false;
+	memcpy(address, host.ptr + 1, end - 1);
+	address[end - 1] = '\0';
+	return inet_pton(AF_INET6, address, &six) == 1 && is_port(str_skip(host, end + 1));
+}
+
+static bool
 read_host(struct http_parse *p, str value)
 {
 	if (p->hosts++ > 0)
 		return bad(p, E_BAD_REQUEST, "there is more than one Host");
-	if (value.len == 0 || !all(value, HOST))
-		return bad(p, E_BAD_REQUEST, "Host is not a host");
+	if (!http_is_host(value))
+		return bad(p, E_BAD_REQUEST, "Host is not a host: a name or an address, and perhaps a port");
+	p->host = value;
 	return true;
 }
 
@@ -207,7 +273,7 @@ static bool
 read_expect(struct http_parse *p, str value)
 {
 	if (!str_eq_nocase(value, STR("100-continue")))
-		return bad(p, E_BAD_REQUEST, "the only Expect here is 100-continue");
+		return bad(p, E_EXPECTATION, "the only Expect here is 100-continue");
 	p->expects = true;
 	return true;
 }
@@ -270,6 +336,8 @@ finish_head(struct http_parse *p)
 {
 	if (p->hosts == 0 && !p->old)
 		return http_parse_bad(p, E_BAD_REQUEST, "there is no Host");
+	if (p->authority.len && !str_eq_nocase(p->authority, p->host))
+		return http_parse_bad(p, E_BAD_REQUEST, "the target names another host than Host");
 	if (p->has_coding && (p->has_length || p->old))
 		return http_parse_bad(p, E_BAD_REQUEST, "the body's length is said in two ways");
 	if (!second_reader_agrees(p, p->skipped_line ? 2 : 0))

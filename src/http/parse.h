@@ -44,7 +44,9 @@ struct http_parse {
 
 	/* what the head says, from HEAD on; all text points into head[] */
 	enum http_method method;
-	str target;
+	str target;    /* a path, with its query */
+	str host;      /* Host; empty: there is none */
+	str authority; /* what an absolute target names, which is Host again; empty: it was a path */
 	size_t header_count;
 	struct http_header headers[LIMIT_HTTP_HEADERS];
 	bool old;	 /* HTTP/1.0 */
@@ -87,6 +89,7 @@ http_parse_began(const struct http_parse *p)
 }
 
 /* --- between parse.c and chunk.c --- */
+bool http_is_host(str host);	 /* a name or an address, and perhaps a port */
 bool http_is_token(char c);	 /* may stand in a method or a header's name */
 bool http_is_field_text(char c); /* may stand in a header's value */
 enum http_parse_event http_parse_bad(struct http_parse *p, status error, const char *why);

@@ -24,6 +24,18 @@ http_header(const struct http_exchange *x, str name)
 	return (str){ 0 };
 }
 
+status
+http_take_key(struct http_exchange *x)
+{
+	str key = http_header(x, STR("Idempotency-Key"));
+
+	if (key.ptr && (!key.len || str_eq(key, STR("\"\""))))
+		return fail(
+			x->cx, E_INVALID, "the header Idempotency-Key is empty; send a key, or leave it out");
+	x->cx->idempotency_key = key;
+	return OK;
+}
+
 bool
 http_form_next(struct arena *a, str form, size_t *at, str *out_name, str *out_value, bool *out_ok)
 {

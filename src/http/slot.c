@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 struct http_slot *
@@ -119,13 +120,48 @@ http_slot_fill(struct http_slot *slot)
 		slot->cx.request_id = make_request_id(slot);
 }
 
+/* What stands in a URL between scheme and path. */
+static str
+authority_of(str url)
+{
+	str rest = str_skip(url, str_starts(url, STR("https://")) ? 8 : 7);
+
+	return (str){ rest.ptr, str_find(rest, '/') };
+}
+
+/* Is it this machine's by any network, that is an address or localhost? */
+static bool
+is_ours_by_address(struct arena *a, str host)
+{
+	str name = { host.ptr, str_find(host, ':') };
+	struct in_addr four;
+
+	return str_starts(host, STR("[")) || str_eq_nocase(name, STR("localhost")) ||
+	       inet_pton(AF_INET, arena_cstr(a, name), &four) == 1;
+}
+
+/* A proxy's target names a host: it must be one of ours. Without public-url nobody has said which they are. */
+static status
+check_authority(struct http_slot *slot)
+{
+	str named = slot->parse.authority, url = slot->cx.public_url;
+
+	if (!named.len || !url.len || str_eq_nocase(named, authority_of(url)) ||
+		is_ours_by_address(&slot->arena, named))
+		return OK;
+	return fail(
+		&slot->cx, E_BAD_REQUEST, "the target names a host that is not this server's (public-url)");
+}
+
 status
 http_slot_route(struct http_slot *slot)
 {
 	struct http_request *r = &slot->x.req;
 	struct http_match m;
-	status s = http_router_find(&slot->cx, slot->conn->server->router, r->method, r->path, &m);
+	status s = check_authority(slot);
 
+	if (s == OK)
+		s = http_router_find(&slot->cx, slot->conn->server->router, r->method, r->path, &m);
 	if (s == E_METHOD)
 		http_add_header(&slot->x, STR("Allow"), http_router_allow(&slot->arena, m.allowed));
 	if (s != OK)
@@ -150,14 +186,35 @@ is_type(str type, str wanted)
 		       str_eq_nocase(parameter, STR("charset=\"utf-8\"")));
 }
 
+/* A coding that nobody undoes would be read as if it were the text. */
+static status
+check_coding(struct http_slot *slot)
+{
+	const struct http_request *r = &slot->x.req;
+
+	for (size_t i = 0; i < r->header_count; i++) {
+		if (!str_eq_nocase(r->headers[i].name, STR("Content-Encoding")) ||
+			str_eq_nocase(r->headers[i].value, STR("identity")))
+			continue;
+		http_add_header(&slot->x, STR("Accept-Encoding"), STR("identity"));
+		return fail(&slot->cx, E_MEDIA_TYPE,
+			"the body must come as it is: no Content-Encoding but identity is read");
+	}
+	return OK;
+}
+
 status
 http_slot_check_body(struct http_slot *slot)
 {
 	const struct http_route *r = slot->x.route;
 	str wanted;
+	status s;
 
 	if (!slot->parse.has_body)
 		return OK;
+	s = check_coding(slot);
+	if (s != OK)
+		return s;
 	if (!r->takes_body)
 		return fail(&slot->cx, E_BAD_REQUEST, "%s %s takes no body", http_method_name(r->method),
 			r->path);

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 import { freshDatabase, onPostgres, program, run, startServer, temporaryDirectory } from './lib/server.mjs';
 
-const commands = ['serve', 'init', 'migrate', 'doctor', 'audit', 'token', 'propose', 'proposals', 'approve', 'deny', 'apply', 'mcp', 'version', 'faults', 'help'];
+const commands = ['serve', 'init', 'migrate', 'doctor', 'recover', 'audit', 'token', 'propose', 'proposals', 'approve', 'deny', 'apply', 'mcp', 'version', 'faults', 'help'];
 
 /** A mistake: nothing on standard output, one line on standard error, exit code 2. */
 async function assertMistake(args, pattern, options) {

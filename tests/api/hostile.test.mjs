@@ -21,7 +21,10 @@ const refused = {
 	'a bare LF': 'GET /healthz HTTP/1.1\nHost: x\n\n',
 	'a NUL': 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: \0\r\n\r\n',
 	'an unknown transfer coding': 'POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
-	'a target that is no path': 'GET http://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n',
+	'a target that is no path': 'GET healthz HTTP/1.1\r\nHost: x\r\n\r\n',
+	'an absolute target of another host than Host': 'GET http://y/healthz HTTP/1.1\r\nHost: x\r\n\r\n',
+	'a Host with two ports': 'GET /healthz HTTP/1.1\r\nHost: x:1:2\r\n\r\n',
+	'a Host with an open bracket': 'GET /healthz HTTP/1.1\r\nHost: [::1\r\n\r\n',
 	'another protocol': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
 };
 for (const [name, bytes] of Object.entries(refused)) {
@@ -64,4 +67,27 @@ test('100 MB of brackets are refused at the first megabyte', async () => {
 
 test('after all that it is still well', async () => {
 	assert.equal((await server.get('/readyz')).status, 200);
+});
+
+const at = (request) => server.raw(`${request}\r\nConnection: close\r\n\r\n`);
+const withBody = (header) => server.raw(`POST /api/v1/json/canonicalize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n${header}\r\nContent-Length: 2\r\n\r\n{}`);
+const codeOf = (answer) => [Number(answer.split(' ')[1]), JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).code];
+
+test('a body in a coding that is not read is 415 and says which is; an Expect that nobody knows is 417', async () => {
+	for (const coding of ['gzip', 'br', 'deflate', 'gzip, identity', 'x']) {
+		const answer = await withBody(`Content-Encoding: ${coding}`);
+		assert.deepEqual(codeOf(answer), [415, 'unsupported_media_type'], coding);
+		assert.match(answer, /\r\nAccept-Encoding: identity\r\n/i);
+	}
+	assert.deepEqual(codeOf(await withBody('Content-Encoding: identity')), [400, 'invalid_request'], 'it is read');
+	assert.deepEqual(codeOf(await withBody('Expect: 200-maybe')), [417, 'expectation_failed']);
+});
+
+test('an absolute target is taken where it names a host of ours: of public-url, localhost or an address', async (t) => {
+	assert.match(await at('GET http://any.example/healthz HTTP/1.1\r\nHost: any.example'), /^HTTP\/1\.1 200 /, 'nobody has said which names are ours');
+	const named = await startServer({ args: ['--public-url', 'https://ours.example'] });
+	t.after(() => named.stop());
+	const ask = (host) => named.raw(`GET http://${host}/healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+	for (const host of ['ours.example', 'OURS.example', '127.0.0.1:7700', '[::1]:7700', 'localhost']) assert.match(await ask(host), /^HTTP\/1\.1 200 /, host);
+	for (const host of ['theirs.example', 'ours.example.theirs.example', 'localhost.theirs.example']) assert.deepEqual(codeOf(await ask(host)), [400, 'bad_request'], host);
 });

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { ok, refused, World } from './lib/flow.mjs';
 import { callback as oidcCallback, publicUrl, Puppet } from './lib/idp.mjs';
 import { callback, Oauth, pkce } from './lib/oauth.mjs';
+import { addPerson } from './lib/people.mjs';
 import { behindTheBack, onPostgres, run, startServer, startSetUp, until } from './lib/server.mjs';
 
 let w, o, ada;
@@ -508,8 +509,7 @@ test('no is an answer, too', async () => {
 
 test('ID-8 who is not signed in signs in first, and sees nothing of the request before', async () => {
 	const clientId = await o.client({ client_name: 'Secret plan' }), query = o.query(clientId, pkce());
-	const email = 'signs-in@example.org', password = 'correct horse battery';
-	await ok(w.admin.post('/api/v1/members', { name: 'Signs In', email, password, roles: ['proposer'] }));
+	const { email, password } = await addPerson(w.server, w.admin, { name: 'Signs In', email: 'signs-in@example.org', roles: ['proposer'] });
 	const page = await o.page(query);
 	assert.equal(page.status, 200);
 	assert.match(page.text, /Sign in to let an application in/);
@@ -555,7 +555,7 @@ test('ID-8 where there is an identity provider the page leads there, and it lead
 	const start = await there.ask(link.replaceAll('&amp;', '&'));
 	assert.equal(start.status, 303, start.text);
 	const email = 'by-provider@example.org';
-	await ok(server.as(server.first.adminToken).post('/api/v1/members', { name: 'P', email, password: 'correct horse battery', roles: ['proposer'] }));
+	await ok(server.as(server.first.adminToken).post('/api/v1/members', { name: 'P', email, signIn: 'provider', roles: ['proposer'] }));
 	const back = new URLSearchParams(puppet.approve(start.headers.get('location')));
 	puppet.says = { claims: { sub: 'p', email, email_verified: true } };
 	const end = await there.ask(`${oidcCallback}?${back}`, { headers: { cookie: start.headers.get('set-cookie').split(';')[0] } });

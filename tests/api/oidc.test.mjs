@@ -30,7 +30,7 @@ let people = 0;
 /** A member who has never signed in, and the claims of their account. */
 async function person(roles = ['operator'], by = admin) {
 	const n = ++people, email = `p${n}@example.org`;
-	const { id } = await ok(by.post('/api/v1/members', { name: `Person ${n}`, email, password: 'correct horse battery', roles }));
+	const { id } = await ok(by.post('/api/v1/members', { name: `Person ${n}`, email, signIn: 'provider', roles }));
 	return { id, email, claims: { sub: `account-${n}`, email: email.toUpperCase(), email_verified: true } };
 }
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { addPerson, signIn } from './lib/people.mjs';
 import { startSetUp } from './lib/server.mjs';
 
 let server, admin;
@@ -31,9 +32,8 @@ test('ID-4 the five levels are roles that stay as they are', async () => {
 test('ID-3 a role is a bundle of rules; a change of it holds at once for who has it', async () => {
 	const role = (await admin.post('/api/v1/roles', { name: 'reader of settings', rules: ['server.config.read'] })).json;
 	await refused(admin.post('/api/v1/roles', { name: 'reader of settings' }), 409, 'already_exists');
-	const member = (await admin.post('/api/v1/members', { name: 'R', email: 'r@r', password: 'correct horse battery', roles: [role.name] })).json;
-	const signedIn = await server.post('/api/v1/session', { email: 'r@r', password: 'correct horse battery' });
-	const headers = { cookie: signedIn.headers.get('set-cookie').split(';')[0] };
+	const member = await addPerson(server, admin, { name: 'R', email: 'r@r', roles: [role.name] });
+	const { cookie } = await signIn(server, member), headers = { cookie };
 	const asked = async () => (await server.get('/api/v1/config', { headers })).status;
 	assert.equal(await asked(), 200);
 	assert.equal((await admin.patch(`/api/v1/roles/${role.id}`, { rules: ['server.metrics.read'] })).status, 200);

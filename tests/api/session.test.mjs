@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { addPerson } from './lib/people.mjs';
 import { behindTheBack, startServer, startSetUp, onPostgres } from './lib/server.mjs';
 
 let server, admin;
@@ -19,10 +20,8 @@ const change = async (sql) => {
 
 let people = 0;
 async function person(roles = ['admin']) {
-	const email = `someone${++people}@example.org`, password = 'correct horse battery';
-	const { status, json } = await admin.post('/api/v1/members', { name: 'Someone', email, password, roles });
-	assert.equal(status, 201);
-	return { email, password, id: json.id };
+	const { email, password, id } = await addPerson(server, admin, { name: 'Someone', email: `someone${++people}@example.org`, roles });
+	return { email, password, id };
 }
 const signIn = ({ email, password }, options) => server.post('/api/v1/session', { email, password }, options);
 async function session(who) {
@@ -216,6 +215,7 @@ test('a session’s secret is no bearer token, and a token is no session', async
 });
 
 test('me_password needs the current one and a session, and ends the other sessions', async () => {
+	await change('DELETE FROM signin');
 	const who = await person(), here = await session(who), there = await session(who);
 	const put = (current, password, headers = here.page) => server.request('PUT', '/api/v1/me/password', { body: { current, password }, headers });
 	assert.equal((await put('wrong', 'another good one')).status, 403);
@@ -228,9 +228,18 @@ test('me_password needs the current one and a session, and ends the other sessio
 	assert.equal((await signIn({ ...who, password: 'another good one' })).status, 200);
 });
 
-test('an admin who sets a password ends that person’s sessions', async () => {
+test('ID-8 wrong tries to change a password count with those to sign in, and are on record', async () => {
+	await change('DELETE FROM signin');
 	const who = await person(), s = await session(who);
-	assert.equal((await admin.patch(`/api/v1/members/${who.id}`, { password: 'chosen by the admin' })).status, 200);
-	assert.equal(await status({ cookie: s.cookie }), 401);
-	assert.equal((await signIn({ ...who, password: 'chosen by the admin' })).status, 200);
+	const put = (current) => server.request('PUT', '/api/v1/me/password', { body: { current, password: 'another good one' }, headers: s.page });
+	for (let i = 0; i < 9; i++) assert.equal((await put('wrong')).status, 403);
+	assert.equal((await put(who.password)).status, 200); // the tenth: not one too many
+	for (let i = 0; i < 10; i++) assert.equal((await put('wrong')).status, 403);
+	const over = await put('another good one');
+	assert.equal(over.status, 429);
+	assert.ok(Number(over.headers.get('retry-after')) > 0);
+	assert.equal((await signIn({ ...who, password: 'another good one' })).status, 429);
+	const { entries } = (await admin.get(`/api/v1/orgs/default/audit?action=request.refused&resourceId=${who.id}`)).json;
+	assert.deepEqual(entries.map(({ reason }) => reason), ['too many tries to change the password']);
+	await change('DELETE FROM signin');
 });

@@ -70,8 +70,15 @@ test('EX-3 only admins who are people manage servers, and names must be told apa
 });
 
 test('EX-3 SSRF a server at an address that is not public is reached only where its network was named', async () => {
-	const u = await ok(add({ networks: [] }));
-	await refused(boss.post(`/api/v1/upstreams/${u.id}/refresh`), 503, 'unavailable');
+	const u = await ok(add({ url: up.url.replace('http:', 'https:'), networks: [] }));
+	await refused(boss.post(`/api/v1/upstreams/${u.id}/refresh`), 503, 'unavailable', /not public/);
+	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
+});
+
+test('EX-3 SSRF plain http is for networks that were named, and reaches no public address even then', async () => {
+	for (const networks of [undefined, []]) await refused(add({ url: 'http://files.example.com/mcp', networks }), 400, 'invalid_request', /\/url must be https, unless networks names the network that it is in/);
+	const u = await ok(add({ url: 'http://8.8.8.8:9/mcp', networks: ['10.0.0.0/8'] }));
+	await refused(boss.post(`/api/v1/upstreams/${u.id}/refresh`), 503, 'unavailable', /to a public address only https is used/);
 	await ok(boss.delete(`/api/v1/upstreams/${u.id}`));
 });
 

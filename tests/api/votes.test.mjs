@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 
 import { Shop } from './lib/flags.mjs';
 import { ok, refused, World } from './lib/flow.mjs';
+import { followLink } from './lib/people.mjs';
 import { Receiver } from './lib/receiver.mjs';
 
 const CHANGED = /was changed after this was proposed; propose it again, or ask somebody else/;
@@ -60,7 +61,7 @@ const gaps = {
 		await member(person, { disabled: true });
 		await member(person, { disabled: false });
 	},
-	'a password that somebody else set': (person) => member(person, { password: 'another horse battery' }),
+	'a password that was set by a link': async (person) => ok(followLink(w.server, (await ok(boss.post(`/api/v1/members/${person.id}/link`))).link, 'another horse battery')),
 	'an account at the identity provider that was untied': (person) => ok(boss.delete(`/api/v1/members/${person.id}/identity`)),
 	'a place in a team': (person) => team([person.id]),
 };

@@ -15,6 +15,19 @@ before(async () => {
 });
 after(() => desk?.close());
 
+/** Somebody opens their link, sets a password, and goes on to the console: their page. */
+async function setPassword(link, who, { locale, words: [title, set, go] = ['Set your password', 'Set it', 'Go to the console'] } = {}) {
+	const page = await desk.page(link.pathname + link.hash, { locale });
+	await page.getByRole('heading', { name: title }).waitFor();
+	assert.equal(new URL(page.url()).hash, '', 'the code is not kept in the address');
+	await accessible(page, 'the page behind a link');
+	await page.locator('#password').fill(who.password);
+	await button(page, set).click();
+	await page.getByRole('link', { name: go }).click();
+	await page.locator('#inbox-title, .page').waitFor({ state: 'attached' }); // signed in already
+	return page;
+}
+
 const dialog = (page) => page.getByRole('dialog');
 const policy = async () => (await ok(w.admin.get('/api/v1/settings'))).policy;
 const saved = (page) => page.getByText('Saved. It holds from now on.').waitFor();
@@ -67,7 +80,7 @@ test('AP-1 what policy would decide is said with every reason, before anybody as
 	await done(page);
 });
 
-test('ID-2 add a person whose password is shown once, change their roles, shut them out and let them in', async () => {
+test('ID-2 ID-8 add a person whose link is shown once and sets their password, change their roles, shut them out and let them in', async () => {
 	const page = await desk.desk(ana, '/settings/members');
 	await button(page, 'Add a person').click();
 	await page.getByLabel('Name').fill('Bo Chen');
@@ -75,11 +88,11 @@ test('ID-2 add a person whose password is shown once, change their roles, shut t
 	await box(page, 'operator').check();
 	await accessible(page, 'the dialog of a new person');
 	await button(dialog(page), 'Add a person').click();
-	const password = await page.getByLabel('Password', { exact: true }).innerText();
+	const link = new URL(await page.getByLabel('Link', { exact: true }).innerText());
 	await button(page, 'I have copied it').click();
 	await page.getByRole('row', { name: /Bo Chen/ }).getByText(/^(proposer, operator|operator, proposer)$/).waitFor();
-	const bo = { email: 'bo@example.org', password };
-	const other = await desk.desk(bo);
+	const bo = { email: 'bo@example.org', password: 'a sentence of my own' };
+	const other = await setPassword(link, bo);
 	await button(page, 'Roles: Bo Chen').click();
 	await box(page, 'operator').uncheck();
 	await button(dialog(page), 'Save').click();
@@ -94,6 +107,26 @@ test('ID-2 add a person whose password is shown once, change their roles, shut t
 	await desk.signIn(other, bo);
 	await done(other);
 	await done(page);
+});
+
+test('ID-8 a new link for somebody who forgot their password: shown once, in either language, and never for oneself', async () => {
+	const lost = await desk.member('Lena Forgot', ['observer']);
+	const there = await desk.desk(lost), page = await desk.desk(ana, '/settings/members');
+	assert.equal(await button(page, 'New link: Ana Torres').count(), 0);
+	await button(page, 'New link: Lena Forgot').click();
+	await accessible(page, 'the dialog of a new link');
+	await button(dialog(page), 'New link').click();
+	const link = new URL(await page.getByLabel('Link', { exact: true }).innerText());
+	await button(page, 'I have copied it').click();
+	const again = { ...lost, password: 'una frase de las mías' };
+	const spanish = await setPassword(link, again, { locale: 'es-ES', words: ['Pon tu contraseña', 'Ponerla', 'Ir a la consola'] });
+	await there.getByText('Your session has ended').waitFor();
+	await desk.signIn(there, again);
+	const used = await desk.page(link.pathname + link.hash);
+	await used.getByLabel('A password').fill('somebody else entirely');
+	await button(used, 'Set it').click();
+	await used.getByText('This link is not valid, or no longer.').waitFor();
+	for (const one of [page, there, spanish, used]) await done(one);
 });
 
 test('ID-6 nobody gives more than they have: the refusal is next to the button', async () => {
@@ -213,4 +246,16 @@ test('WEB-1 notifications of the desktop come on request only, say what waits, a
 	assert.equal((await noted()).length, 1, 'who looks at it needs none');
 	await done(page);
 	for (const one of [p, quiet]) await ok(w.admin.post(`/api/v1/proposals/${one.proposalId}/cancel`));
+});
+
+test('ID-8 everybody is shown on every page that access was recovered', async () => {
+	await w.change(`UPDATE org SET recovered_at = ${Date.now() * 1000}`);
+	const page = await desk.desk(await desk.member('Olga Reads', ['observer']));
+	for (const at of ['/', '/settings/account']) {
+		await page.goto(desk.url + at);
+		await page.getByText(/^Access was recovered on .*countersign recover/).waitFor();
+	}
+	await accessible(page, 'a page with the notice of a recovery');
+	await w.change('UPDATE org SET recovered_at = NULL');
+	await done(page);
 });

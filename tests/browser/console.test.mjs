@@ -8,6 +8,7 @@ import { gunzipSync } from 'node:zlib';
 
 import { Shop } from '../api/lib/flags.mjs';
 import { ok } from '../api/lib/flow.mjs';
+import { signIn } from '../api/lib/people.mjs';
 import { onPostgres, until } from '../api/lib/server.mjs';
 import { accessible, Desk, picture } from './lib/desk.mjs';
 
@@ -105,7 +106,8 @@ test('ID-8 a session that ends elsewhere asks again, and goes on at the same pla
 	const bea = await desk.member('Bea Ruiz'), p = await w.propose();
 	const page = await desk.desk(bea, at(p));
 	await card(page).waitFor();
-	await ok(w.admin.patch(`/api/v1/members/${bea.id}`, { password: 'another horse battery' })); // ends all sessions
+	const elsewhere = await signIn(w.server, bea), changed = { current: bea.password, password: 'another horse battery' };
+	await ok(w.server.request('PUT', '/api/v1/me/password', { body: changed, headers: elsewhere })); // ends all other sessions
 	await page.getByText('Your session has ended').waitFor();
 	await desk.signIn(page, { ...bea, password: 'another horse battery' });
 	await card(page).waitFor();

@@ -11,6 +11,7 @@ import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@model
 import { chromium } from 'playwright-core';
 
 import { ok, World } from '../api/lib/flow.mjs';
+import { addPerson } from '../api/lib/people.mjs';
 import { until } from '../api/lib/server.mjs';
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -43,7 +44,7 @@ after(async () => {
 
 async function member(roles = ['maintainer']) {
 	const email = `browser${++people}@example.org`;
-	const { id } = await ok(w.admin.post('/api/v1/members', { name: `Ada Nr. ${people}`, email, password, roles }));
+	const { id } = await addPerson(w.server, w.admin, { name: `Ada Nr. ${people}`, email, password, roles });
 	return { id, email };
 }
 

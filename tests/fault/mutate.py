@@ -16,7 +16,7 @@ import urllib.parse
 WEIGHTS = {
     'proposal_create': 8, 'tool_call': 8, 'proposal_approve': 5, 'proposal_apply': 3, 'proposal_apply_token': 3,
     'proposal_deny': 2, 'proposal_get': 2, 'policy_explain': 2, 'token_mint': 2, 'json_canonicalize': 2,
-    'member_create': 0.3, 'member_change': 0.3, 'session_start': 0.15, 'me_password': 0.15, 'openapi': 0.05,
+    'member_create': 0.3, 'member_change': 0.3, 'session_start': 0.15, 'link_use': 0.15, 'me_password': 0.15, 'openapi': 0.05,
     'audit_export': 0.05, 'audit_list': 0.4, 'event_stream': 0.05, 'proposal_wait': 0.05, 'server_metrics': 0.2,
 }
 ASIDE = {'event_stream', 'proposal_wait'}  # they do not answer at once: on a connection of their own
@@ -250,6 +250,8 @@ class Maker:
             body['tool'], body['input'] = self.tool(caller)
         elif name in ('proposal_approve', 'proposal_deny'):
             body['viewHash'] = caller.org.views.get(segments['id'], '0' * 64)
+        elif name in ('member_create', 'member_change') and self.rng.random() < 0.9:
+            body.pop('password', None)  # never taken
         elif name == 'token_mint' and self.rng.random() < 0.5:
             for member in ('projectId', 'environments', 'cidrs', 'forVoting', 'override'):
                 body.pop(member, None)

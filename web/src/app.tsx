@@ -8,7 +8,7 @@ import { connection, onNews } from './lib/live.ts';
 import { loadPeople } from './lib/people.ts';
 import { follow, go, inboxPath, pagePath, proposalPath, route } from './lib/route.ts';
 import { useStore } from './lib/store.ts';
-import { tick } from './lib/time.ts';
+import { clockTime, tick } from './lib/time.ts';
 import { visible } from './lib/visible.ts';
 import { Inbox } from './pages/inbox/inbox.tsx';
 import { hear, list, reload, select } from './pages/inbox/list.ts';
@@ -140,7 +140,7 @@ function Pages() {
 
 function Shell({ who }: { who: Me }) {
 	const w = useWords();
-	const link = useStore(connection);
+	const link = useStore(connection), spoken = useStore(language);
 	const [open, setOpen] = useState<'palette' | 'help' | null>(null);
 	const commands = useCommands(() => setOpen('help'));
 	const waiting = useWaiting();
@@ -151,6 +151,7 @@ function Shell({ who }: { who: Me }) {
 	return (
 		<>
 			<Bar who={who} waiting={waiting} onPalette={() => setOpen('palette')} onHelp={() => setOpen('help')} />
+			{who.recoveredAt && <Notice tone="info"><p>{w.shell.recovered(clockTime(who.recoveredAt, spoken))}</p></Notice>}
 			{link === 'offline' && <Notice tone="bad"><p>{w.shell.offline}</p></Notice>}
 			<Pages />
 			{open === 'palette' && <Palette commands={commands} onClose={() => setOpen(null)} />}

@@ -23,6 +23,8 @@
 	X(PRINCIPAL_CREATED, "principal.created")                                                            \
 	X(PRINCIPAL_CHANGED, "principal.changed")                                                            \
 	X(PRINCIPAL_DISABLED, "principal.disabled")                                                          \
+	X(LINK_MADE, "link.made")                                                                            \
+	X(LINK_USED, "link.used")                                                                            \
 	X(ROLE_CREATED, "role.created")                                                                      \
 	X(ROLE_CHANGED, "role.changed")                                                                      \
 	X(ROLE_DELETED, "role.deleted")                                                                      \
@@ -49,10 +51,12 @@
 	X(PROPOSAL_CANCELLED, "proposal.cancelled")                                                          \
 	X(PROPOSAL_EXPIRED, "proposal.expired")                                                              \
 	X(REFUSED, "request.refused")                                                                        \
+	X(RECOVERED, "access.recovered")                                                                     \
 	X(RECORD_CREATED, "record.created")                                                                  \
 	X(RECORD_CHANGED, "record.changed")                                                                  \
 	X(RECORD_DELETED, "record.deleted")                                                                  \
-	X(SUBJECT_ERASED, "subject.erased")
+	X(SUBJECT_ERASED, "subject.erased")                                                                  \
+	X(PROPOSAL_ERASED, "proposal.erased")
 
 enum audit_action {
 #define X(name, text) AUDIT_##name,

@@ -6,6 +6,8 @@
 #include "core/audit/export.h"
 #include "core/audit/query.h"
 #include "core/audit/seal/seal.h"
+#include "core/proposal/kept/retention.h"
+#include "db/db.h"
 
 /* The caller's organization, if that is the one in the path. */
 static status
@@ -424,6 +426,7 @@ run_export(struct ctx *cx, const void *arg, struct json_out *out)
 
 struct erase_in {
 	str slug, subject;
+	struct retention_ids found; /* by prepare_erase */
 };
 static const struct field erase_in[] = {
 	SLUG_FIELD(struct erase_in),
@@ -434,11 +437,33 @@ static const struct field erase_in[] = {
 
 struct erase_out {
 	str audit_id;
+	int64_t proposals, proposals_left;
+	bool more;
 };
 static const struct field erase_out[] = {
-	FIELD_TEXT(struct erase_out, audit_id, .doc = "The entry that says so."),
+	FIELD_TEXT(struct erase_out, audit_id,
+		.doc = "The entry that says so; absent where the key had been destroyed before."),
+	FIELD_INT(struct erase_out, proposals, .need = true, .doc = "How many proposals were erased."),
+	FIELD_INT(struct erase_out, proposals_left, .need = true,
+		.doc = "Those that are being carried out: erase again when their outcome is known."),
+	FIELD_BOOL(struct erase_out, more, .need = true, .doc = "There are more proposals: erase again."),
 	FIELD_END,
 };
+
+static status
+find_erasable(struct ctx *cx, void *arg)
+{
+	struct erase_in *in = arg;
+
+	return retention_find(cx, cx->caller->org_id, in->subject, &in->found);
+}
+
+/* The log is read from its beginning: that is not for the transaction. */
+static status
+prepare_erase(struct ctx *cx, void *in)
+{
+	return db_read(cx, find_erasable, in);
+}
 
 static status
 run_erase(struct ctx *cx, const void *arg, struct json_out *out)
@@ -446,9 +471,21 @@ run_erase(struct ctx *cx, const void *arg, struct json_out *out)
 	const struct erase_in *in = arg;
 	str org_id = { NULL, 0 }, id;
 
+	struct retention_erased proposals;
+	status s;
+
 	TRY(find_org(cx, in->slug, &org_id));
-	TRY(audit_erase(cx, org_id, in->subject, &id));
-	json_out_str(out, "auditId", id);
+	TRY(retention_erase_subject(cx, org_id, in->subject, &in->found, &proposals));
+	s = audit_erase(cx, org_id, in->subject, &id);
+	if (s == E_NOT_FOUND && proposals.erased + proposals.left > 0)
+		ctx_clear(cx); /* the rest of what was erased before */
+	else
+		TRY(s);
+	if (s == OK)
+		json_out_str(out, "auditId", id);
+	json_out_int(out, "proposals", proposals.erased);
+	json_out_int(out, "proposalsLeft", proposals.left);
+	json_out_bool(out, "more", proposals.more);
 	return OK;
 }
 
@@ -507,14 +544,17 @@ const struct op audit_ops[] = {
 		.method = "POST",
 		.path = AUDIT_PATH "/erase",
 		.doc = "Destroy a subject's key. Their recorded values can never be read again; hashes and "
-		       "proofs stay valid.",
+		       "proofs stay valid. Proposals about the subject lose payload, card and result; open "
+		       "ones "
+		       "are cancelled.",
 		.rule = "audit.subject.manage",
 		.effect = OP_DESTRUCTIVE,
 		.tx = OP_TX_DECIDE,
 		.in = erase_in,
 		.in_size = sizeof(struct erase_in),
 		.out = erase_out,
-		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND),
+		.errors = OP_ERRORS(E_INVALID, E_NOT_FOUND, E_TAMPERED),
+		.prepare = prepare_erase,
 		.run = run_erase },
 	[AUDIT_OP_GET] = { .name = "audit_get",
 		.method = "GET",

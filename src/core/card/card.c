@@ -120,6 +120,11 @@ card_deceives(struct ctx *cx, const struct card_asked *asked, const struct tool_
 	(void)visible_json(cx->arena, asked->input, &found);
 	(void)visible_text(cx->arena, asked->says_summary, &found);
 	(void)visible_text(cx->arena, asked->says_reasoning, &found);
+	(void)visible_line(cx->arena, asked->by_name, &found);
+	(void)visible_line(cx->arena, str_of(asked->tool->title), &found);
+	(void)visible_line(cx->arena, str_of(asked->tool->target), &found);
+	if (asked->survey)
+		(void)visible_json(cx->arena, asked->survey, &found);
 	if (seen)
 		(void)visible_line(cx->arena, seen->summary, &found);
 	return found;
@@ -139,33 +144,76 @@ risk_of_decision(struct ctx *cx, const struct policy_decision *d)
 	return risk;
 }
 
-static struct json *
-tool_part(struct ctx *cx, const struct tool *t, unsigned *found)
-{
-	struct json *tool = json_new_object(cx->arena);
+/* A card that is being made, and `warningsOf`: which of its members deceives, and how. A warning stands where the text
+ * stands that it is about. */
+struct asking {
+	struct json *card, *warnings_of;
+};
 
-	add_text(cx, tool, "name", str_of(t->name), found);
-	add_text(cx, tool, "title", str_of(t->title), found);
-	json_add_member(tool, STR("version"), json_new_int(cx->arena, t->version));
-	return tool;
+static void
+warn_of(struct ctx *cx, struct asking *m, const char *member, unsigned found)
+{
+	if (found)
+		json_add_member(m->warnings_of, str_of(member), warnings(cx, found));
 }
 
 static void
-add_people(struct ctx *cx, struct json *card, const struct card_asked *a, unsigned *found)
+add_tool(struct ctx *cx, struct asking *m, const struct tool *t)
 {
-	struct json *by = json_new_object(cx->arena), *says = json_new_object(cx->arena);
+	struct json *tool = json_new_object(cx->arena);
+	unsigned found = 0;
 
-	add_text(cx, by, "id", a->by_id, found);
-	add_text(cx, by, "kind", a->by_kind, found);
-	add_text(cx, by, "name", a->by_name, found);
+	add_text(cx, tool, "name", str_of(t->name), &found);
+	add_text(cx, tool, "title", str_of(t->title), &found);
+	json_add_member(tool, STR("version"), json_new_int(cx->arena, t->version));
+	json_add_member(m->card, STR("tool"), tool);
+	warn_of(cx, m, "tool", found);
+}
+
+static void
+add_warned_text(struct ctx *cx, struct asking *m, const char *member, str text)
+{
+	unsigned found = 0;
+
+	add_text(cx, m->card, member, text, &found);
+	warn_of(cx, m, member, found);
+}
+
+static void
+add_warned_json(struct ctx *cx, struct asking *m, const char *member, const struct json *value)
+{
+	unsigned found = 0;
+
+	json_add_member(m->card, str_of(member), visible_json(cx->arena, value, &found));
+	warn_of(cx, m, member, found);
+}
+
+static void
+add_asker(struct ctx *cx, struct asking *m, const struct card_asked *a)
+{
+	struct json *by = json_new_object(cx->arena);
+	unsigned found = 0;
+
+	add_text(cx, by, "id", a->by_id, &found);
+	add_text(cx, by, "kind", a->by_kind, &found);
+	add_text(cx, by, "name", a->by_name, &found);
 	if (a->for_id.len)
-		add_text(cx, by, "onBehalfOf", a->for_id, found);
+		add_text(cx, by, "onBehalfOf", a->for_id, &found);
 	if (a->decision->consent != CONSENT_NONE)
-		add_text(cx, by, CARD_AGREES, str_of(consent_name(a->decision->consent)), found);
-	json_add_member(card, STR("askedBy"), by);
-	add_text(cx, says, "summary", a->says_summary, found);
-	add_text(cx, says, "reasoning", a->says_reasoning, found);
-	json_add_member(says, STR("warnings"), warnings(cx, *found));
+		add_text(cx, by, CARD_AGREES, str_of(consent_name(a->decision->consent)), &found);
+	json_add_member(m->card, STR("askedBy"), by);
+	warn_of(cx, m, "askedBy", found);
+}
+
+static void
+add_words(struct ctx *cx, struct json *card, const struct card_asked *a)
+{
+	struct json *says = json_new_object(cx->arena);
+	unsigned found = 0;
+
+	add_text(cx, says, "summary", a->says_summary, &found);
+	add_text(cx, says, "reasoning", a->says_reasoning, &found);
+	json_add_member(says, STR("warnings"), warnings(cx, found));
 	json_add_member(card, STR("agentSays"), says);
 }
 
@@ -192,51 +240,81 @@ promise(enum tool_contract c)
 }
 
 static void
-add_outside(struct ctx *cx, struct json *card, const struct card_asked *a, unsigned *found)
+add_execution(struct ctx *cx, struct asking *m, const struct tool *t)
 {
-	struct json *execution = json_new_object(cx->arena), *preview = json_new_object(cx->arena);
+	struct json *execution = json_new_object(cx->arena);
+	unsigned ours = 0; /* its texts are all ours */
 
-	add_text(cx, execution, "contract", str_of(contract_name(a->tool->contract)), found);
-	add_text(cx, execution, "promise", str_of(promise(a->tool->contract)), found);
-	json_add_member(execution, STR("deadlineMs"), json_new_int(cx->arena, a->tool->outside->deadline_ms));
-	json_add_member(card, STR("execution"), execution);
+	add_text(cx, execution, "contract", str_of(contract_name(t->contract)), &ours);
+	add_text(cx, execution, "promise", str_of(promise(t->contract)), &ours);
+	json_add_member(execution, STR("deadlineMs"), json_new_int(cx->arena, t->outside->deadline_ms));
+	json_add_member(m->card, STR("execution"), execution);
+}
+
+/* As it is: it is compared with what it is when the call is made. */
+static void
+add_source(struct ctx *cx, struct asking *m, struct json *source)
+{
+	unsigned found = 0;
+
+	(void)visible_json(cx->arena, source, &found);
+	json_add_member(m->card, STR("source"), source);
+	warn_of(cx, m, "source", found);
+}
+
+static void
+add_outside(struct ctx *cx, struct asking *m, const struct card_asked *a)
+{
+	struct json *none = json_new_object(cx->arena);
+
+	add_execution(cx, m, a->tool);
 	if (a->source)
-		json_add_member(card, STR("source"), a->source);
+		add_source(cx, m, a->source);
 	if (a->survey) {
-		preview = visible_json(cx->arena, a->survey, found);
-	} else {
-		add_bool(cx, preview, "available", false);
-		add_text(cx, preview, "says",
-			STR("It cannot be previewed: what it changes is known only when it has been done."),
-			found);
+		add_warned_json(cx, m, "preview", a->survey);
+		return;
 	}
-	json_add_member(card, STR("preview"), preview);
+	add_bool(cx, none, "available", false);
+	json_add_member(none, STR("says"),
+		json_new_string(cx->arena,
+			STR("It cannot be previewed: what it changes is known only when it has been done.")));
+	json_add_member(m->card, STR("preview"), none);
+}
+
+/* What is asked of whom, and until when. */
+static void
+add_terms(struct ctx *cx, struct asking *m, const struct card_asked *a)
+{
+	const char *failure = a->tool->failure ? a->tool->failure : "Nothing is changed.";
+
+	json_add_member(m->card, STR("risk"), risk_of_decision(cx, a->decision));
+	if (a->approvers)
+		add_warned_json(cx, m, "approvers", a->approvers);
+	add_bool(cx, m->card, "rollbackSupported", a->tool->rollback);
+	add_warned_text(cx, m, "failureImplications", str_of(failure));
+	json_add_member(m->card, STR("expiresAt"), json_new_int(cx->arena, a->expires_at));
+	json_add_member(m->card, STR("policyVersion"), json_new_int(cx->arena, a->policy_version));
+	json_add_member(m->card, STR("payloadHash"), json_new_string(cx->arena, a->payload_hash));
 }
 
 static void
 add_asked(struct ctx *cx, struct json *card, const struct card_asked *a)
 {
-	unsigned found = 0;
+	struct asking m = { .card = card, .warnings_of = json_new_object(cx->arena) };
 
 	json_add_member(card, STR("card"), json_new_int(cx->arena, 1)); /* the form of this document */
-	json_add_member(card, STR("tool"), tool_part(cx, a->tool, &found));
-	add_text(cx, card, "targetSystem", str_of(a->tool->target), &found);
-	add_text(cx, card, "effect", str_of(effect_name(a->tool->effect)), &found);
-	json_add_member(card, STR("risk"), risk_of_decision(cx, a->decision));
-	if (a->approvers)
-		json_add_member(card, STR("approvers"), visible_json(cx->arena, a->approvers, &found));
-	add_bool(cx, card, "rollbackSupported", a->tool->rollback);
-	add_text(cx, card, "failureImplications",
-		str_of(a->tool->failure ? a->tool->failure : "Nothing is changed."), &found);
-	json_add_member(card, STR("expiresAt"), json_new_int(cx->arena, a->expires_at));
-	json_add_member(card, STR("policyVersion"), json_new_int(cx->arena, a->policy_version));
-	add_text(cx, card, "payloadHash", a->payload_hash, &found);
+	add_tool(cx, &m, a->tool);
+	add_warned_text(cx, &m, "targetSystem", str_of(a->tool->target));
+	add_warned_text(cx, &m, "effect", str_of(effect_name(a->tool->effect)));
+	add_terms(cx, &m, a);
 	if (a->tool->outside)
-		add_outside(cx, card, a, &found);
+		add_outside(cx, &m, a);
 	else if (a->survey)
-		json_add_member(card, STR("recentContexts"), visible_json(cx->arena, a->survey, &found));
-	found = 0;
-	add_people(cx, card, a, &found);
+		add_warned_json(cx, &m, "recentContexts", a->survey);
+	add_asker(cx, &m, a);
+	add_words(cx, card, a);
+	if (m.warnings_of->count)
+		json_add_member(card, STR("warningsOf"), m.warnings_of);
 }
 
 static status

@@ -4,7 +4,8 @@
  *
  *	asked part    tool, target, effect, risk, rollback, failure, who asked and for whom, how they agree, expiry,
  *	              payload's hash, policy version, how many recent contexts it would change, of
- *	              a tool that is not ours its source, contract and preview, the agent's own words (last, labelled):
+ *	              a tool that is not ours its source, contract and preview, the agent's own words (last, labelled),
+ *	              warnings of each member that deceives (`warningsOf`, by the member's name):
  *	              fixed when it was proposed
  *	seen part     summary, affected data, the change (created, deleted, or field by field), the
  *	              environment's version and the blast radius where there are, warnings: what the

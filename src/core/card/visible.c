@@ -3,9 +3,11 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "core/card/alike.h"
 
 #define BLANK_LINES 20u
 #define SPACES	    200u
+#define MARKS	    4u /* on one letter (UTS 39): Vietnamese has two, Hebrew with all its points three */
 
 static const char *const sentences[] = {
 	"contains control or invisible characters, shown as \\u{\u2026}",
@@ -13,126 +15,116 @@ static const char *const sentences[] = {
 	"contains characters without width, shown as \\u{\u2026}",
 	"has a word that mixes scripts which look alike",
 	"has long stretches of nothing that could hide a part",
+	"has letters, digits or signs that are taken for others",
+	"has marks drawn through letters or heaped on them, shown as \\u{\u2026}",
 };
 
-/* Ranges that are not shown as they are, in order (reference: Unicode general categories Cc, Cf, Zl, Zp, Co
- * and what renders as nothing). */
-static const struct {
-	uint32_t from, to;
-	enum visible_found what;
-} hidden[] = {
-	{ 0x0000, 0x0008, VISIBLE_CONTROL },
-	{ 0x000b, 0x001f, VISIBLE_CONTROL },
-	{ 0x007f, 0x009f, VISIBLE_CONTROL },
-	{ 0x00ad, 0x00ad, VISIBLE_ZERO_WIDTH },
-	{ 0x034f, 0x034f, VISIBLE_ZERO_WIDTH },
-	{ 0x061c, 0x061c, VISIBLE_BIDI },
-	{ 0x115f, 0x1160, VISIBLE_ZERO_WIDTH },
-	{ 0x17b4, 0x17b5, VISIBLE_ZERO_WIDTH },
-	{ 0x180b, 0x180f, VISIBLE_ZERO_WIDTH },
-	{ 0x200b, 0x200d, VISIBLE_ZERO_WIDTH },
-	{ 0x200e, 0x200f, VISIBLE_BIDI },
-	{ 0x2028, 0x2029, VISIBLE_CONTROL },
-	{ 0x202a, 0x202e, VISIBLE_BIDI },
-	{ 0x2060, 0x2065, VISIBLE_ZERO_WIDTH },
-	{ 0x2066, 0x2069, VISIBLE_BIDI },
-	{ 0x206a, 0x206f, VISIBLE_CONTROL },
-	{ 0x2800, 0x2800, VISIBLE_ZERO_WIDTH },
-	{ 0x3164, 0x3164, VISIBLE_ZERO_WIDTH },
-	{ 0xe000, 0xf8ff, VISIBLE_CONTROL },
-	{ 0xfe00, 0xfe0f, VISIBLE_ZERO_WIDTH },
-	{ 0xfeff, 0xfeff, VISIBLE_ZERO_WIDTH },
-	{ 0xffa0, 0xffa0, VISIBLE_ZERO_WIDTH },
-	{ 0xfff0, 0xfffc, VISIBLE_CONTROL },
-	{ 0xfffe, 0xffff, VISIBLE_CONTROL },
-	{ 0x1bca0, 0x1bca3, VISIBLE_ZERO_WIDTH },
-	{ 0x1d173, 0x1d17a, VISIBLE_ZERO_WIDTH },
-	{ 0xe0000, 0xe0fff, VISIBLE_CONTROL },
-	{ 0xf0000, 0x10ffff, VISIBLE_CONTROL },
-};
+static const unsigned what_hides[] = { 0, VISIBLE_CONTROL, VISIBLE_BIDI, VISIBLE_ZERO_WIDTH };
 
-static unsigned
-hides(uint32_t c)
-{
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]) && c >= hidden[i].from; i++)
-		if (c <= hidden[i].to)
-			return (unsigned)hidden[i].what;
-	return 0;
-}
-
-#define IMITATION 8u /* full-width and mathematical letters: nobody types them, they imitate */
-
-/* Scripts whose letters are taken for each other's; 0: no letter of theirs. */
-static unsigned
-script(uint32_t c)
-{
-	if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= 0xc0 && c <= 0x24f))
-		return 1;
-	if ((c >= 0x370 && c <= 0x3ff) || (c >= 0x1f00 && c <= 0x1fff))
-		return 2;
-	if (c >= 0x400 && c <= 0x52f)
-		return 4;
-	if ((c >= 0xff21 && c <= 0xff3a) || (c >= 0xff41 && c <= 0xff5a) || (c >= 0x1d400 && c <= 0x1d7ff))
-		return IMITATION;
-	if ((c >= 0x250 && c <= 0x2af) || (c >= 0x1d00 && c <= 0x1dbf)) /* phonetic */
-		return 64;
-	if (c >= 0x530 && c <= 0x58f) /* Armenian */
-		return 16;
-	if ((c >= 0x13a0 && c <= 0x13ff) || (c >= 0xab70 && c <= 0xabbf)) /* Cherokee */
-		return 32;
-	return 0;
-}
-
-/* Taken for the dot, slash or colon of an address: they move its end. */
-static bool
-imitates(uint32_t c)
-{
-	return c == 0x2024 || c == 0x2044 || c == 0x2215 || c == 0x29f8 || c == 0xa789 || c == 0xfe52;
-}
-
-/* What a word may have inside without ending: digits, joints, marks that sit on a letter, and what holds the parts
- * of an address together: a name all in one script is another's when its end is in ours. */
-static bool
-joins(uint32_t c)
-{
-	return (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '@' || c == '\'' ||
-	       c == 0x2019 || (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) ||
-	       (c >= 0x1ab0 && c <= 0x1aff) || (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) ||
-	       (c >= 0xfe20 && c <= 0xfe2f);
-}
-
-/* The character at p (valid UTF-8 of n bytes). */
-static uint32_t
-decode(const unsigned char *p, size_t n)
-{
-	uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
-}
-
-/* What has been seen of the current word, line and gap. */
+/* What has been seen up to here. */
 struct reading {
-	unsigned scripts, found;
-	size_t blank_lines, spaces;
+	struct looks_char last; /* but variation selectors */
+	struct looks_char base; /* but marks, too */
+	bool selected;		/* a variation selector was the very last */
+	unsigned found;
+	size_t marks, blank_lines, spaces;
 };
+
+/* --- what is invisible and yet as it should be --- */
+
+static bool
+is_selector(uint32_t c)
+{
+	return c == 0xfe0e || c == 0xfe0f;
+}
+
+/* "1", "#" or "*", which become a key with what follows. */
+static bool
+is_key(uint32_t c)
+{
+	return (c >= '0' && c <= '9') || c == '#' || c == '*';
+}
+
+/* Does the letter belong to a script in which letters change their form when they touch? */
+static bool
+is_other_letter(const struct looks_char *c)
+{
+	return (c->look & LOOKS_LETTER) && LOOKS_SCRIPT(c->look) >= LOOKS_FIRST_OTHER;
+}
+
+/* RFC 5892, A.1: behind a virama, or where two Arabic letters would otherwise be drawn as one. */
+static bool
+parts_letters(const struct reading *r, const struct looks_char *next)
+{
+	if (r->last.look & LOOKS_VIRAMA)
+		return is_other_letter(&r->base);
+	return is_other_letter(&r->base) && is_other_letter(next) && (r->base.look & LOOKS_JOINS_NEXT) &&
+	       (next->look & LOOKS_JOINS_LAST);
+}
+
+/* RFC 5892, A.2, and the sequences of emoji. */
+static bool
+joins_letters(const struct reading *r, const struct looks_char *next)
+{
+	if (r->last.look & LOOKS_PICTURE)
+		return (next->look & LOOKS_PICTURE) != 0;
+	return is_other_letter(&r->base) && ((r->last.look | next->look) & LOOKS_VIRAMA);
+}
+
+static bool
+is_ordinary(const struct reading *r, uint32_t c, const struct looks_char *next)
+{
+	if (r->selected)
+		return c == 0x200d && joins_letters(r, next);
+	if (is_selector(c))
+		return (r->last.look & LOOKS_EMOJI) || (is_key(r->last.c) && next->c == 0x20e3);
+	return c == 0x200c ? parts_letters(r, next) : c == 0x200d && joins_letters(r, next);
+}
+
+/* --- marks --- */
+
+/* A dot on a letter that has one cannot be seen. */
+static bool
+is_second_dot(const struct reading *r, uint32_t c)
+{
+	uint32_t base = r->base.c;
+
+	return c == 0x307 && (base == 'i' || base == 'j' || base == 0x131 || base == 0x456 || base == 0x458);
+}
+
+/* Does the mark change what the letter is taken for, or hide what stands around it? */
+static bool
+overloads(const struct reading *r, const struct looks_char *c)
+{
+	if (!(c->look & LOOKS_MARK))
+		return false;
+	if (c->look & LOOKS_OVERLAY)
+		return !(c->c == 0x20e3 && is_key(r->last.c));
+	return r->marks >= MARKS || r->last.c == c->c || is_second_dot(r, c->c);
+}
+
+/* --- one character --- */
+
+/* The bit of a character that is not shown as it is; 0: it is. */
+static unsigned
+hides(const struct reading *r, const struct looks_char *c, const struct looks_char *next, bool one_line)
+{
+	unsigned hidden = LOOKS_HIDES(c->look);
+
+	if (hidden && !is_ordinary(r, c->c, next))
+		return what_hides[hidden];
+	if (one_line && (c->c == '\n' || c->c == '\t'))
+		return VISIBLE_CONTROL;
+	return overloads(r, c) ? VISIBLE_MARKS : 0;
+}
 
 static void
-watch(struct reading *r, uint32_t c)
+measure(struct reading *r, const struct looks_char *c)
 {
-	unsigned s = script(c), before = r->scripts;
-
-	if (s)
-		r->scripts |= s;
-	else if (!joins(c) && !hides(c))
-		r->scripts = 0;
-	if ((r->scripts & (r->scripts - 1)) || s == IMITATION || (imitates(c) && before))
-		r->found |= VISIBLE_MIXED;
-	if (c == '\n') {
+	if (c->c == '\n') {
 		r->blank_lines++;
 		r->spaces = 0;
-	} else if (c == ' ' || c == '\t' || c == 0xa0 || (c >= 0x2000 && c <= 0x200a) || c == 0x3000) {
+	} else if (c->c == '\t' || (c->look & LOOKS_BLANK)) {
 		r->spaces++;
 	} else {
 		r->blank_lines = r->spaces = 0;
@@ -140,6 +132,21 @@ watch(struct reading *r, uint32_t c)
 	if (r->blank_lines > BLANK_LINES || r->spaces > SPACES)
 		r->found |= VISIBLE_PADDING;
 }
+
+static void
+pass(struct reading *r, const struct looks_char *c)
+{
+	measure(r, c);
+	r->selected = is_selector(c->c);
+	if (r->selected)
+		return;
+	r->last = *c;
+	r->marks = c->look & LOOKS_MARK ? r->marks + 1 : 0;
+	if (!(c->look & LOOKS_MARK))
+		r->base = *c;
+}
+
+/* --- a text --- */
 
 /* Most text is: printable ASCII in one script, without long gaps. Then it is shown as it is. */
 static bool
@@ -157,32 +164,61 @@ is_plain(str text)
 	return text.len <= LIMIT_JSON_BYTES;
 }
 
+/* Everything about the text but what its document shows. */
+static void
+show_each(struct buf *b, str text, bool one_line, struct reading *r)
+{
+	struct looks_char c, next = { 0 };
+	size_t from = 0; /* what is shown as it is goes out in one piece */
+
+	for (size_t at = 0; at < text.len; at = looks_after(&c, at)) {
+		unsigned what;
+
+		c = at ? next : looks_at(text, at);
+		next = (struct looks_char){ 0 };
+		if (looks_after(&c, at) < text.len)
+			next = looks_at(text, looks_after(&c, at));
+		what = hides(r, &c, &next, one_line);
+		if (what) {
+			buf_add(b, (str){ text.ptr + from, at - from });
+			buf_printf(b, "\\u{%04X}", c.c);
+			from = looks_after(&c, at);
+		}
+		r->found |= what;
+		pass(r, &c);
+	}
+	buf_add(b, str_skip(text, from));
+}
+
+static unsigned
+bits_of(unsigned alike)
+{
+	return (alike & ALIKE_MIXED ? VISIBLE_MIXED : 0u) | (alike & ALIKE_READS ? VISIBLE_ALIKE : 0u);
+}
+
+static bool
+has_letter(str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((text.ptr[i] | ' ') >= 'a' && (text.ptr[i] | ' ') <= 'z')
+			return true;
+	return false;
+}
+
 static str
-show(struct arena *a, str text, bool one_line, unsigned *found)
+show(struct arena *a, str text, bool one_line, struct alike_document *d, unsigned *found)
 {
 	struct reading r = { 0 };
 	struct buf b;
 	str out;
 
-	if (is_plain(text))
+	if (is_plain(text)) {
+		d->latin = d->latin || has_letter(text);
 		return text;
-	buf_init(&b, a, LIMIT_JSON_BYTES);
-	for (size_t i = 0; i < text.len;) {
-		size_t n = str_utf8_sequence(str_skip(text, i));
-		uint32_t c = n ? decode((const unsigned char *)text.ptr + i, n) : 0xfffd;
-		unsigned what = n ? hides(c) : VISIBLE_CONTROL;
-
-		if (one_line && (c == '\n' || c == '\t'))
-			what = VISIBLE_CONTROL;
-		if (what)
-			buf_printf(&b, "\\u{%04X}", n ? c : (unsigned char)text.ptr[i]);
-		else
-			buf_add(&b, (str){ text.ptr + i, n });
-		r.found |= what;
-		watch(&r, c);
-		i += n ? n : 1;
 	}
-	*found |= r.found;
+	buf_init(&b, a, LIMIT_JSON_BYTES);
+	show_each(&b, text, one_line, &r);
+	*found |= r.found | bits_of(alike_read(text, d));
 	/* what does not fit is not shown in part: the size is */
 	if (buf_finish(&b, &out) != OK)
 		out = arena_printf(a, "(%zu bytes: too long to show)", text.len);
@@ -192,33 +228,56 @@ show(struct arena *a, str text, bool one_line, unsigned *found)
 str
 visible_text(struct arena *a, str text, unsigned *found)
 {
-	return show(a, text, false, found);
+	struct alike_document d = { 0 };
+
+	return show(a, text, false, &d, found);
 }
 
 str
 visible_line(struct arena *a, str text, unsigned *found)
 {
-	return show(a, text, true, found);
+	struct alike_document d = { 0 };
+
+	return show(a, text, true, &d, found);
+}
+
+/* --- a document --- */
+
+/* Names of members are among names: a document in any language has them in Latin. */
+struct showing {
+	struct arena *a;
+	struct alike_document names, values;
+	unsigned found;
+};
+
+static struct json *
+show_json(struct showing *s, const struct json *doc)
+{
+	struct json *copy = json_share(s->a, doc);
+	struct json **tail = &copy->child;
+
+	if (doc->type == JSON_STRING)
+		copy->text = show(s->a, doc->text, false, &s->values, &s->found);
+	copy->child = NULL;
+	JSON_EACH (child, doc) {
+		struct json *seen = show_json(s, child);
+
+		if (doc->type == JSON_OBJECT)
+			seen->key = show(s->a, child->key, false, &s->names, &s->found);
+		*tail = seen;
+		tail = &seen->next;
+	}
+	return copy;
 }
 
 struct json *
 visible_json(struct arena *a, const struct json *doc, unsigned *found)
 {
-	struct json *copy = json_share(a, doc);
-	struct json **tail = &copy->child;
+	struct showing s = { .a = a };
+	struct json *shown = show_json(&s, doc);
 
-	if (doc->type == JSON_STRING)
-		copy->text = visible_text(a, doc->text, found);
-	copy->child = NULL;
-	JSON_EACH (child, doc) {
-		struct json *seen = visible_json(a, child, found);
-
-		if (doc->type == JSON_OBJECT)
-			seen->key = visible_text(a, child->key, found);
-		*tail = seen;
-		tail = &seen->next;
-	}
-	return copy;
+	*found |= s.found | bits_of(alike_judge(&s.names) | alike_judge(&s.values));
+	return shown;
 }
 
 const char *

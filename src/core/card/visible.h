@@ -2,10 +2,10 @@
 /*
  * visible: text as a person will really see it (AP-7).
  *
- * Characters that hide, reorder or imitate (control, bidi, zero-width, tag, variation selectors, private use,
- * line and paragraph separators) become visible as \u{202E}; they are never dropped. A word or an address that
- * mixes look-alike scripts (Latin with Cyrillic or Greek), many blank lines or an endless line stay as they are
- * but are reported. Pure.
+ * Characters that hide or reorder (control, format, bidi, zero-width, tag, variation selectors, private use, not
+ * assigned, line and paragraph separators) and marks that are drawn through letters or heaped on them become visible as
+ * \u{202E}; they are never dropped. Joiners and selectors stay where a script or an emoji needs them. What imitates
+ * (alike.h), many blank lines or an endless line stay as they are but are reported. Pure.
  */
 #ifndef CORE_CARD_VISIBLE_H
 #define CORE_CARD_VISIBLE_H
@@ -18,7 +18,9 @@ enum visible_found {
 	VISIBLE_BIDI = 2,    /* changes the order of what is read */
 	VISIBLE_ZERO_WIDTH = 4,
 	VISIBLE_MIXED = 8,    /* one word in two scripts that look alike */
-	VISIBLE_PADDING = 16, /* hides by distance: more than 20 blank lines, or 200 spaces */
+	VISIBLE_PADDING = 16, /* hides by distance: more than 20 blank lines, or 200 spaces of any kind */
+	VISIBLE_ALIKE = 32,   /* is read as what it is not: "асе" beside Latin, "1ОО" */
+	VISIBLE_MARKS = 64,   /* marks that strike letters out, hide behind them or are heaped on them */
 };
 
 /* The text to show. *found gets the bits (it is added to). Newlines and tabs stay. */

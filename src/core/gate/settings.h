@@ -26,6 +26,10 @@ status policy_rules_read(struct ctx *cx, const struct json *policy, struct polic
 /* The rules that hold now, with their version. Inside tx_run or db_read. */
 status policy_rules_load(struct ctx *cx, str org_id, struct policy_rules *out) MUST_USE;
 
+/* Inside tx_run, with the lock on rights: the rules that hold from now on, as another version, on record. */
+status policy_rules_store(
+	struct ctx *cx, str org_id, const struct policy_rules *was, struct policy_rules *now) MUST_USE;
+
 /* The same, as they were when the caller was identified: in the same transaction, behind the lock on rights.
  */
 status policy_rules_of(struct ctx *cx, const struct caller *c, struct policy_rules *out) MUST_USE;

@@ -158,12 +158,32 @@ check_names(struct ctx *cx, const struct policy_rules *r)
 	return check_tools(cx, STR("/policy/allowListed"), r->allow_listed, r->allow_listed_count);
 }
 
+status
+policy_rules_store(struct ctx *cx, str org_id, const struct policy_rules *was, struct policy_rules *now)
+{
+	struct json *doc = json_new_object(cx->arena);
+	str text;
+
+	now->version = was->version + 1;
+	json_add_member(doc, STR("policy"), describe(cx->arena, now));
+	TRY(json_text(cx, doc, &text));
+	TRY(db_run(cx, SQL_SETTINGS_PUT, TEXT(org_id), TEXT(text), INT(now->version)));
+	return audit_add(cx,
+		&(struct audit_entry){ .action = AUDIT_SETTINGS_CHANGED,
+			.org_id = org_id,
+			.resource_type = STR("settings"),
+			.resource_id = org_id,
+			.resource_key = STR("policy"),
+			.before = describe(cx->arena, was),
+			.after = describe(cx->arena, now) },
+		NULL);
+}
+
 static status
 run_put(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct put_in *p = in;
-	str org_id = cx->caller->org_id, text;
-	struct json *doc = json_new_object(cx->arena);
+	str org_id = cx->caller->org_id;
 	struct policy_rules was, now;
 
 	TRY(policy_rules_load(cx, org_id, &was));
@@ -171,12 +191,7 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 		return fail(cx, E_CONFLICT, "the policy has been changed meanwhile; look again");
 	TRY(read_policy(cx, p->policy, &now));
 	TRY(check_names(cx, &now));
-	now.version = was.version + 1;
-	json_add_member(doc, STR("policy"), describe(cx->arena, &now));
-	TRY(json_text(cx, doc, &text));
-	TRY(db_run(cx, SQL_SETTINGS_PUT, TEXT(org_id), TEXT(text), INT(now.version)));
-	TRY(change_record(cx, AUDIT_SETTINGS_CHANGED, "settings", org_id, STR("policy"),
-		describe(cx->arena, &was), describe(cx->arena, &now)));
+	TRY(policy_rules_store(cx, org_id, &was, &now));
 	answer(cx, &now, out);
 	return OK;
 }

@@ -5,6 +5,7 @@
 #include "core/audit/audit.h"
 #include "core/id.h"
 #include "core/people/member.h"
+#include "core/people/name.h"
 #include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
@@ -121,6 +122,7 @@ org_begin(struct ctx *cx, const struct org_wish *wish, struct org_first *out)
 			.agent_id = id_new(cx->arena),
 		} };
 
+	TRY(name_check(cx, "/name", b.name));
 	TRY(member_email(cx, wish->admin_email, &b.first.admin_email));
 	TRY(password_check(cx, b.first.admin_password));
 	TRY(password_hash(cx, b.first.admin_password, &b.password_hash));

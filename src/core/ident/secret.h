@@ -17,6 +17,7 @@
 #define SECRET_KIND_SERVICE "svc"
 #define SECRET_KIND_SESSION "ses"
 #define SECRET_KIND_SETUP   "setup"
+#define SECRET_KIND_LINK    "link"
 
 /* A new secret of that kind. */
 str secret_new(struct arena *a, const char *kind);

@@ -114,16 +114,16 @@ lower(struct arena *a, str s)
 /* One wrong password is nobody's deed, and whoever likes could fill the log with them. That somebody keeps
  * guessing at a person's is on record: once in each window, in the transaction that counts. */
 static status
-record_guessing(struct ctx *cx, const struct sign_in *s)
+record_guessing(struct ctx *cx, const struct tries *t, str org_id, str principal_id, const char *reason)
 {
-	if (!tries_just_over(&s->tries) || !s->person.principal_id.len)
+	if (!tries_just_over(t) || !principal_id.len)
 		return OK;
 	return audit_add(cx,
 		&(struct audit_entry){ .action = AUDIT_REFUSED,
-			.org_id = s->person.org_id,
+			.org_id = org_id,
 			.resource_type = STR("member"),
-			.resource_id = s->person.principal_id,
-			.reason = STR("too many tries to sign in"),
+			.resource_id = principal_id,
+			.reason = str_of(reason),
 			.outcome = STR("refused") },
 		NULL);
 }
@@ -139,7 +139,8 @@ try_tx(struct ctx *cx, void *arg)
 	found = db_one(cx, SQL_SESSION_PERSON, person_row, &s->person, TEXT(s->email), TEXT(s->in->org));
 	if (found != E_NOT_FOUND)
 		TRY(found);
-	return record_guessing(cx, s);
+	return record_guessing(
+		cx, &s->tries, s->person.org_id, s->person.principal_id, "too many tries to sign in");
 }
 
 static status
@@ -278,7 +279,7 @@ run_sign_out(struct ctx *cx, const void *in, struct json_out *out)
 
 struct me_out {
 	str id, kind, name, email, org_id, org_slug, org_name, credential, token_id, delegator_id, level,
-		expires_at, mode, csrf_token;
+		expires_at, mode, csrf_token, recovered_at;
 	struct json *rules, *delegator, *scope;
 	bool may_vote, approval_required;
 	int64_t rate_per_minute;
@@ -316,6 +317,10 @@ static const struct field me_out[] = {
 	FIELD_INT(struct me_out, rate_per_minute, .need = true, .doc = "Tool calls in any 60 seconds."),
 	FIELD_TEXT(struct me_out, expires_at, .doc = "When the token ends."),
 	FIELD_TEXT(struct me_out, csrf_token, .doc = "A session's token for X-CSRF-Token."),
+	FIELD_TEXT(struct me_out, recovered_at,
+		.doc = "When an operator last recovered access to the organization (countersign recover); "
+		       "for 30 "
+		       "days."),
 	FIELD_END,
 };
 
@@ -384,11 +389,13 @@ write_credential(struct ctx *cx, struct json_out *out, const struct caller *c)
 
 struct own {
 	str email, password, org_name;
+	int64_t recovered_at;
 };
 static const struct field own_row[] = {
 	FIELD_TEXT(struct own, email),
 	FIELD_TEXT(struct own, password),
 	FIELD_TEXT(struct own, org_name),
+	FIELD_INT(struct own, recovered_at),
 	FIELD_END,
 };
 
@@ -397,8 +404,10 @@ run_me(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct caller *c = cx->caller;
 	struct own own;
+	int64_t now_us;
 
 	(void)in;
+	TRY(tx_now_us(cx, &now_us));
 	TRY(db_one(cx, SQL_SESSION_OWN, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
 	json_out_str(out, "id", c->principal_id);
 	json_out_str(out, "kind", str_of(principal_kind_name(c->kind)));
@@ -415,6 +424,8 @@ run_me(struct ctx *cx, const void *in, struct json_out *out)
 	json_out_bool(out, "approvalRequired", c->approval_required);
 	json_out_str(out, "mode", c->auto_mode ? STR("auto") : STR("approve"));
 	json_out_int(out, "ratePerMinute", c->rate_per_minute);
+	if (own.recovered_at && now_us - own.recovered_at < LIMIT_RECOVERED_US)
+		json_out_time(out, "recoveredAt", own.recovered_at);
 	return OK;
 }
 
@@ -423,6 +434,7 @@ run_me(struct ctx *cx, const void *in, struct json_out *out)
 struct password_in {
 	str current, password;
 	str was, hash; /* made by prepare: the stored one that was right, the new one */
+	struct tries tries;
 };
 static const struct field password_in[] = {
 	FIELD_TEXT(struct password_in, current, .need = true, .min = 1, .max = LIMIT_PASSWORD_BYTES,
@@ -454,6 +466,17 @@ own_tx(struct ctx *cx, void *arg)
 }
 
 static status
+count_tx(struct ctx *cx, void *arg)
+{
+	struct password_in *p = arg;
+
+	TRY(tries_count(cx, &p->tries));
+	return record_guessing(cx, &p->tries, cx->caller->org_id, cx->caller->principal_id,
+		"too many tries to change the password");
+}
+
+/* Who has somebody's open session could guess here at the password behind it: counted with tries to sign in. */
+static status
 prepare_password(struct ctx *cx, void *in)
 {
 	struct password_in *p = in;
@@ -463,6 +486,9 @@ prepare_password(struct ctx *cx, void *in)
 	if (!cx->caller->session_id.len)
 		return fail(cx, E_FORBIDDEN, "a password is changed by a person who has signed in");
 	TRY(db_read(cx, own_tx, &r));
+	tries_begin(cx, r.own.email, &p->tries);
+	TRY(tx_run(cx, count_tx, p));
+	TRY(tries_check(cx, &p->tries));
 	TRY(password_matches(cx, p->current, r.own.password, &right));
 	if (!right)
 		return fail(cx, E_FORBIDDEN, "the current password is not right");
@@ -482,6 +508,7 @@ run_password(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(db_one(cx, SQL_SESSION_OWN, own_row, &own, TEXT(c->org_id), TEXT(c->principal_id)));
 	if (!str_eq(own.password, p->was))
 		return fail(cx, E_CONFLICT, "the password has been changed meanwhile");
+	TRY(tries_forget(cx, &p->tries));
 	TRY(db_run(cx, SQL_SESSION_SET_PASSWORD, TEXT(c->org_id), TEXT(c->principal_id), TEXT(p->hash)));
 	TRY(db_run(cx, SQL_SESSION_END_OTHERS, TEXT(c->org_id), TEXT(c->principal_id), TEXT(c->session_id),
 		INT(now_us)));
@@ -542,11 +569,13 @@ const struct op session_ops[] = {
 		.rule = RULE_ANYBODY,
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Changes one's own password. The other sessions of this person end.",
+		.doc = "Changes one's own password, for who knows the old one. The other sessions of this "
+		       "person end. "
+		       "Wrong tries are limited as those to sign in.",
 		.in = password_in,
 		.in_size = sizeof(struct password_in),
 		.out = changed_out,
-		.errors = OP_ERRORS(E_CONFLICT),
+		.errors = OP_ERRORS(E_CONFLICT, E_RATE_LIMITED),
 		.prepare = prepare_password,
 		.run = run_password },
 	{ 0 },

@@ -20,7 +20,7 @@ UPDATE session SET ended_at = $3 WHERE org_id = $1 AND session_id = $2 AND ended
 UPDATE session SET ended_at = $3 WHERE org_id = $1 AND hash = $2 AND ended_at IS NULL
 
 -- name: session_own
-SELECT p.email, p.password, o.name
+SELECT p.email, p.password, o.name, o.recovered_at
 FROM principal p
 JOIN org o ON o.org_id = p.org_id
 WHERE p.org_id = $1 AND p.principal_id = $2

@@ -11,6 +11,7 @@
 #include "core/oauth/scope.h"
 #include "core/people/change.h"
 #include "core/people/member.h"
+#include "core/people/name.h"
 #include "db/db.h"
 
 #include "core/oauth/grant.sql.h" /* SQL_GRANT_*, generated from grant.sql */
@@ -44,12 +45,22 @@ static const struct field agent_row[] = {
 	FIELD_END,
 };
 
+/* The client chose its name. One that could deceive was said to be so on the consent page, and is not taken over. */
+static str
+agent_name(struct ctx *cx, str client_name)
+{
+	if (name_check(cx, "/name", client_name) == OK)
+		return arena_printf(cx->arena, "%.*s (OAuth)", STR_ARG(client_name));
+	ctx_clear(cx);
+	return STR("An application with a misleading name (OAuth)");
+}
+
 static status
 add_agent(struct ctx *cx, const struct grant_wish *w, int64_t now_us, str *out_id)
 {
 	const struct caller *c = cx->caller;
 	struct member m = { .kind = STR("agent"),
-		.name = arena_printf(cx->arena, "%.*s (OAuth)", STR_ARG(w->client_name)),
+		.name = agent_name(cx, w->client_name),
 		.domain = STR("operations"),
 		.created_at = now_us };
 

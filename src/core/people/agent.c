@@ -87,7 +87,7 @@ member_add_agent(struct ctx *cx, const struct member *m)
 {
 	struct json *after = json_new_object(cx->arena);
 
-	TRY(member_store(cx, m, (str){ 0 }));
+	TRY(member_store(cx, m));
 	change_text(cx->arena, change_text(cx->arena, after, "name", m->name), "domain", m->domain);
 	return change_record(cx, AUDIT_PRINCIPAL_CREATED, "principal", m->id, m->name, NULL, after);
 }

@@ -4,8 +4,9 @@
 #include "base/limits.h"
 #include "core/id.h"
 #include "core/people/change.h"
+#include "core/people/link/link.h"
+#include "core/people/name.h"
 #include "core/people/rank.h"
-#include "core/ident/secret.h"
 #include "core/ident/token.h"
 #include "db/db.h"
 #include "json/bind.h"
@@ -30,7 +31,8 @@ refuse_email(struct ctx *cx, const char *message)
 	return fail(cx, E_INVALID, "%s", message);
 }
 
-/* Something, one @, something, no spaces: whether mail arrives there is not ours to know. */
+/* Something, one @, something, all of it visible ASCII: an address in look-alike letters would be taken for another one.
+ * Whether mail arrives there is not ours to know. */
 status
 member_email(struct ctx *cx, str email, str *out_email)
 {
@@ -44,8 +46,10 @@ member_email(struct ctx *cx, str email, str *out_email)
 	for (size_t i = 0; i < email.len; i++) {
 		char c = email.ptr[i];
 
-		if ((unsigned char)c <= ' ' || c == 0x7f)
-			return refuse_email(cx, "an e-mail address has no spaces");
+		if (c <= ' ' || c > '~') /* char is signed: bytes beyond ASCII are below zero */
+			return refuse_email(cx,
+				"an e-mail address has no spaces and only ASCII characters; a domain "
+				"in other letters is written as xn--...");
 		lower[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 	}
 	*out_email = (str){ lower, email.len };
@@ -82,12 +86,13 @@ or_null(str s)
 }
 
 status
-member_store(struct ctx *cx, const struct member *m, str password_hash)
+member_store(struct ctx *cx, const struct member *m)
 {
-	status s = db_run(cx, SQL_MEMBER_ADD, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(m->kind),
-		TEXT(m->name), or_null(m->email), TEXT(m->domain), or_null(password_hash),
-		INT(m->created_at));
+	status s;
 
+	TRY(name_check(cx, "/name", m->name));
+	s = db_run(cx, SQL_MEMBER_ADD, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(m->kind), TEXT(m->name),
+		or_null(m->email), TEXT(m->domain), INT(m->created_at));
 	if (s == E_EXISTS)
 		return fail(cx, E_EXISTS, "somebody with this address exists already");
 	return s;
@@ -133,6 +138,7 @@ member_set_disabled(struct ctx *cx, const struct member *m, bool disabled)
 	TRY(tx_now_us(cx, &now_us));
 	TRY(db_run(cx, SQL_MEMBER_DISABLE, TEXT(org_id), TEXT(m->id), INT(now_us)));
 	TRY(token_revoke_person(cx, org_id, m->id));
+	TRY(link_end(cx, org_id, m->id));
 	TRY(member_check_admin(cx));
 	return change_record(cx, AUDIT_PRINCIPAL_DISABLED, "principal", m->id, key_of(m), NULL, NULL);
 }
@@ -149,6 +155,8 @@ member_rename(struct ctx *cx, const struct member *m, str name, str domain)
 		domain = m->domain;
 	if (str_eq(name, m->name) && str_eq(domain, m->domain))
 		return OK;
+	if (!str_eq(name, m->name))
+		TRY(name_check(cx, "/name", name));
 	change_text(a, change_text(a, before, "name", m->name), "domain", m->domain);
 	change_text(a, change_text(a, after, "name", name), "domain", domain);
 	TRY(db_run(cx, SQL_MEMBER_RENAME, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(name), TEXT(domain)));
@@ -161,13 +169,22 @@ struct count_row {
 static const struct field count_row[] = { FIELD_INT(struct count_row, count), FIELD_END };
 
 status
-member_check_admin(struct ctx *cx)
+member_count_admins(struct ctx *cx, str org_id, int64_t *out)
 {
 	struct count_row row;
 
-	TRY(db_one(cx, SQL_MEMBER_ADMINS, count_row, &row, TEXT(cx->caller->org_id)));
-	return row.count ? OK
-			 : fail(cx, E_CONFLICT, "this is the last admin; make somebody else admin first");
+	TRY(db_one(cx, SQL_MEMBER_ADMINS, count_row, &row, TEXT(org_id)));
+	*out = row.count;
+	return OK;
+}
+
+status
+member_check_admin(struct ctx *cx)
+{
+	int64_t admins;
+
+	TRY(member_count_admins(cx, cx->caller->org_id, &admins));
+	return admins ? OK : fail(cx, E_CONFLICT, "this is the last admin; make somebody else admin first");
 }
 
 /* --- roles of a member --- */
@@ -252,7 +269,7 @@ roles_of(struct arena *a, str id, const struct named_role *roles, size_t count)
 /* --- as they are shown --- */
 
 struct member_out {
-	str id, kind, name, email, created_at, password;
+	str id, kind, name, email, created_at, link, link_expires_at;
 	struct json *roles;
 	bool disabled;
 };
@@ -266,7 +283,11 @@ static const struct field member_out[] = {
 	FIELD_JSON(struct member_out, roles, .need = true, .doc = "Names of their roles."),
 	FIELD_BOOL(struct member_out, disabled, .need = true, .doc = "Whether they are shut out."),
 	FIELD_TEXT(struct member_out, created_at, .need = true, .doc = "When they were added."),
-	FIELD_TEXT(struct member_out, password, .doc = "A password that was made for them; shown once."),
+	FIELD_TEXT(struct member_out, link,
+		.doc = "Of a new person: opens the page on which they set their password, once. Shown once; "
+		       "the path "
+		       "on this server where public-url is not set."),
+	FIELD_TEXT(struct member_out, link_expires_at, .doc = "When the link ends: after 24 hours."),
 	FIELD_END,
 };
 
@@ -334,20 +355,40 @@ run_list(struct ctx *cx, const void *in, struct json_out *out)
 	return OK;
 }
 
+/* --- nobody sets another person's password --- */
+
+#define PASSWORD_DOC "Not taken: a person sets their own password, behind a one-time link."
+
+static status
+refuse_password(struct ctx *cx, const struct json *password)
+{
+	if (!password)
+		return OK;
+	fail_issue(cx, STR("/password"),
+		STR("is not taken: a person sets their own, behind the link of POST /api/v1/members or POST "
+		    "/api/v1/members/{id}/link; one's own is changed by PUT /api/v1/me/password"));
+	return fail(cx, E_INVALID, "nobody sets another person's password; give them a one-time link");
+}
+
 /* --- create --- */
 
+/* How a person signs in: by a password that they set behind a link, or only at the identity provider. */
+static const char *const sign_ins[] = { "link", "provider", NULL };
+
 struct create_in {
-	str kind, name, email, password;
-	struct json *roles;
-	str made, hash; /* by prepare */
+	str kind, name, email, sign_in;
+	struct json *password, *roles;
 };
 static const struct field create_in[] = {
 	FIELD_TEXT(struct create_in, kind, .choices = kinds, .doc = "user unless said."),
 	FIELD_TEXT(struct create_in, name, .need = true, .min = 1, .max = LIMIT_NAME,
 		.doc = "What others call them."),
 	FIELD_TEXT(struct create_in, email, .max = LIMIT_EMAIL, .doc = "Needed for a person."),
-	FIELD_TEXT(struct create_in, password, .max = LIMIT_PASSWORD_BYTES,
-		.doc = "A person's first password; absent: one is made and shown once."),
+	FIELD_TEXT(struct create_in, sign_in, .choices = sign_ins,
+		.doc = "Of a person: link (unless said) answers a one-time link for a password; provider "
+		       "makes none, "
+		       "for who signs in at the identity provider."),
+	FIELD_JSON(struct create_in, password, .doc = PASSWORD_DOC),
 	FIELD_JSON(struct create_in, roles, .doc = "Names of roles, as an array."),
 	FIELD_END,
 };
@@ -359,72 +400,64 @@ is_service(const struct create_in *c)
 }
 
 static status
-prepare_create(struct ctx *cx, void *in)
+check_create(struct ctx *cx, const struct create_in *c, str *out_email)
 {
-	struct create_in *c = in;
+	TRY(refuse_password(cx, c->password));
+	if (!is_service(c))
+		return member_email(cx, c->email, out_email);
+	return c->email.len || c->sign_in.len
+		       ? fail(cx, E_INVALID, "a service has tokens, no address and no link")
+		       : OK;
+}
 
-	if (is_service(c))
-		return c->email.len || c->password.len
-			       ? fail(cx, E_INVALID, "a service has tokens, no address and no password")
-			       : OK;
-	TRY(member_email(cx, c->email, &c->email));
-	if (!c->password.len)
-		c->password = c->made = secret_password(cx->arena);
-	TRY(password_check(cx, c->password));
-	return password_hash(cx, c->password, &c->hash);
+static status
+add_link(struct ctx *cx, const struct create_in *c, const struct member *m, struct json_out *out)
+{
+	struct link made;
+
+	if (is_service(c) || str_eq(c->sign_in, STR("provider")))
+		return OK;
+	TRY(link_make(cx, cx->caller->org_id, m->id, &made));
+	json_out_str(out, "link", made.url);
+	json_out_time(out, "linkExpiresAt", made.expires_at);
+	return OK;
 }
 
 static status
 run_create(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct create_in *c = in;
-	struct member m = {
-		.kind = is_service(c) ? STR("service") : STR("user"), .name = c->name, .email = c->email
-	};
+	struct member m = { .kind = is_service(c) ? STR("service") : STR("user"), .name = c->name };
 	struct json *after = json_new_object(cx->arena);
 
+	TRY(check_create(cx, c, &m.email));
 	TRY(tx_now_us(cx, &m.created_at));
 	m.id = id_at(cx->arena, m.created_at);
-	TRY(member_store(cx, &m, c->hash));
+	TRY(member_store(cx, &m));
 	TRY(set_roles(cx, m.id, c->roles));
 	change_text(cx->arena, change_text(cx->arena, after, "name", m.name), "email", m.email);
 	if (c->roles)
 		json_add_member(after, STR("roles"), json_share(cx->arena, c->roles));
 	TRY(record(cx, AUDIT_PRINCIPAL_CREATED, &m, NULL, after));
 	TRY(answer(cx, m.id, out));
-	if (c->made.len)
-		json_out_str(out, "password", c->made);
-	return OK;
+	return add_link(cx, c, &m, out);
 }
 
 /* --- change, disable --- */
 
 struct change_in {
-	str id, name, password;
-	struct json *roles, *disabled;
-	str hash; /* by prepare */
+	str id, name;
+	struct json *password, *roles, *disabled;
 };
 static const struct field change_in[] = {
 	FIELD_TEXT(struct change_in, id, .need = true, .max = LIMIT_NAME, .doc = "Which member."),
 	FIELD_TEXT(struct change_in, name, .max = LIMIT_NAME, .doc = "Another name."),
-	FIELD_TEXT(struct change_in, password, .max = LIMIT_PASSWORD_BYTES,
-		.doc = "Another password; their sessions end."),
+	FIELD_JSON(struct change_in, password, .doc = PASSWORD_DOC),
 	FIELD_JSON(struct change_in, roles, .doc = "All the roles they are to have, by name."),
 	FIELD_JSON(
 		struct change_in, disabled, .doc = "true shuts them out at once, false lets them in again."),
 	FIELD_END,
 };
-
-static status
-prepare_change(struct ctx *cx, void *in)
-{
-	struct change_in *c = in;
-
-	if (!c->password.len)
-		return OK;
-	TRY(password_check(cx, c->password));
-	return password_hash(cx, c->password, &c->hash);
-}
 
 static status
 change_roles(struct ctx *cx, const struct member *m, const struct json *wish)
@@ -449,35 +482,17 @@ change_roles(struct ctx *cx, const struct member *m, const struct json *wish)
 	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), before, after);
 }
 
-/* Whoever sets another's password could become them: only where they hold everything the other does. */
-static status
-change_password(struct ctx *cx, const struct member *m, str hash)
-{
-	struct rules theirs;
-
-	if (!str_eq(m->kind, STR("user")))
-		return fail(cx, E_INVALID, "a service has no password");
-	TRY(caller_live_rules(cx, cx->caller->org_id, m->id, &theirs));
-	TRY(caller_may_give(cx, cx->caller, &theirs));
-	TRY(db_run(cx, SQL_MEMBER_SET_PASSWORD, TEXT(cx->caller->org_id), TEXT(m->id), TEXT(hash)));
-	TRY(token_end_sessions(cx, cx->caller->org_id, m->id));
-	TRY(member_rights_widened(cx, cx->caller->org_id, m->id));
-	return change_record(cx, AUDIT_PRINCIPAL_CHANGED, "principal", m->id, key_of(m), NULL,
-		change_text(cx->arena, json_new_object(cx->arena), "password", STR("changed")));
-}
-
 static status
 run_change(struct ctx *cx, const void *in, struct json_out *out)
 {
 	const struct change_in *c = in;
 	struct member m;
 
+	TRY(refuse_password(cx, c->password));
 	TRY(member_load(cx, c->id, false, &m));
 	if (c->disabled && c->disabled->type != JSON_BOOL)
 		return fail(cx, E_INVALID, "/disabled must be true or false");
 	TRY(member_rename(cx, &m, c->name, m.domain));
-	if (c->hash.len)
-		TRY(change_password(cx, &m, c->hash));
 	if (c->roles)
 		TRY(change_roles(cx, &m, c->roles));
 	if (c->disabled)
@@ -521,13 +536,14 @@ const struct op member_ops[] = {
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Adds a person or a service. Nobody gives a role that holds more than they do.",
+		.doc = "Adds a person or a service. Nobody gives a role that holds more than they do. A "
+		       "person gets a "
+		       "one-time link, behind which they set their own password.",
 		.in = create_in,
 		.in_size = sizeof(struct create_in),
 		.out = member_out,
 		.success = 201,
 		.errors = OP_ERRORS(E_EXISTS),
-		.prepare = prepare_create,
 		.run = run_create },
 	{ .name = "member_change",
 		.method = "PATCH",
@@ -535,14 +551,13 @@ const struct op member_ops[] = {
 		.rule = "access.member.manage",
 		.effect = OP_MUTATE,
 		.tx = OP_TX_RIGHTS,
-		.doc = "Changes a member's name, password, roles or state; what is absent stays. It holds at "
-		       "once, for "
-		       "every token they delegated too.",
+		.doc = "Changes a member's name, roles or state; what is absent stays. It holds at once, for "
+		       "every "
+		       "token they delegated too.",
 		.in = change_in,
 		.in_size = sizeof(struct change_in),
 		.out = member_out,
 		.errors = OP_ERRORS(E_NOT_FOUND, E_CONFLICT),
-		.prepare = prepare_change,
 		.run = run_change },
 	{ .name = "member_disable",
 		.method = "DELETE",

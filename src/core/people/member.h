@@ -19,11 +19,14 @@ extern const struct op agent_ops[];
 /* The domains an agent proposes in (PA-11), NULL-terminated. */
 extern const char *const member_domains[];
 
-/* An address as it is stored: in lower case. E_INVALID  it has not the form of one */
+/* An address as it is stored: in lower case. E_INVALID  it has not the form of one, or is not ASCII */
 status member_email(struct ctx *cx, str email, str *out_email) MUST_USE;
 
 /* Inside tx_run, after a change of rights: E_CONFLICT  nobody is left who is admin */
 status member_check_admin(struct ctx *cx) MUST_USE;
+
+/* Inside tx_run or db_read: how many people who are not shut out are admin. */
+status member_count_admins(struct ctx *cx, str org_id, int64_t *out) MUST_USE;
 
 /*
  * Inside tx_run; needs no caller. This person may more than before, or signs in with a new credential that somebody else
@@ -39,7 +42,7 @@ struct member {
 status member_load(struct ctx *cx, str id, bool agent, struct member *out) MUST_USE;
 status member_page(struct ctx *cx, bool agents, str after, int64_t limit, struct member **out_rows,
 	size_t *out_count) MUST_USE;
-status member_store(struct ctx *cx, const struct member *m, str password_hash) MUST_USE;
+status member_store(struct ctx *cx, const struct member *m) MUST_USE;
 status member_set_disabled(struct ctx *cx, const struct member *m, bool disabled) MUST_USE;
 /* Inside tx_run: a new agent, by its id, name, domain and time; on record. */
 status member_add_agent(struct ctx *cx, const struct member *m) MUST_USE;

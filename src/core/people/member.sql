@@ -24,8 +24,8 @@ ORDER BY pr.principal_id, r.name
 SELECT role_id, level, rules FROM role WHERE org_id = $1 AND name = $2
 
 -- name: member_add
-INSERT INTO principal (org_id, principal_id, kind, name, email, domain, password, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO principal (org_id, principal_id, kind, name, email, domain, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 
 -- name: member_give
 INSERT INTO principal_role (org_id, principal_id, role_id) VALUES ($1, $2, $3)
@@ -41,9 +41,6 @@ UPDATE principal SET disabled_at = $3 WHERE org_id = $1 AND principal_id = $2 AN
 
 -- name: member_enable
 UPDATE principal SET disabled_at = NULL WHERE org_id = $1 AND principal_id = $2
-
--- name: member_set_password
-UPDATE principal SET password = $3 WHERE org_id = $1 AND principal_id = $2
 
 -- name: member_admins
 SELECT count(DISTINCT p.principal_id)

@@ -5,6 +5,7 @@
 #include "core/id.h"
 #include "core/people/change.h"
 #include "core/people/member.h"
+#include "core/people/name.h"
 #include "core/people/rank.h"
 #include "db/db.h"
 #include "json/bind.h"
@@ -139,6 +140,7 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	struct role r = { .name = c->name, .level = c->level };
 	int64_t now_us;
 
+	TRY(name_check(cx, "/name", r.name));
 	TRY(check_rules(cx, c->level, c->rules, &r.rules));
 	TRY(tx_now_us(cx, &now_us));
 	r.id = id_at(cx->arena, now_us);
@@ -211,6 +213,8 @@ run_change(struct ctx *cx, const void *in, struct json_out *out)
 	r = was;
 	if (c->name.len)
 		r.name = c->name;
+	if (!str_eq(r.name, was.name))
+		TRY(name_check(cx, "/name", r.name));
 	TRY(change_level(cx, c->level, &r));
 	TRY(json_parse(cx, was.rules, &rules));
 	TRY(check_rules(cx, r.level, c->rules ? c->rules : rules, &r.rules));

@@ -6,6 +6,7 @@
 #include "core/id.h"
 #include "core/people/change.h"
 #include "core/people/member.h"
+#include "core/people/name.h"
 #include "core/people/rank.h"
 #include "db/db.h"
 #include "json/bind.h"
@@ -358,6 +359,7 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	struct team t = { .name = p->name };
 	int64_t now_us;
 
+	TRY(name_check(cx, "/name", t.name));
 	TRY(tx_now_us(cx, &now_us));
 	t.id = id_at(cx->arena, now_us);
 	TRY(taken(cx, db_run(cx, SQL_TEAM_ADD, TEXT(cx->caller->org_id), TEXT(t.id), TEXT(t.name))));
@@ -371,6 +373,8 @@ run_put(struct ctx *cx, const void *in, struct json_out *out)
 	struct team t;
 
 	TRY(load(cx, p->id, &t));
+	if (!str_eq(t.name, p->name))
+		TRY(name_check(cx, "/name", p->name));
 	t.name = p->name;
 	TRY(taken(cx, db_run(cx, SQL_TEAM_RENAME, TEXT(cx->caller->org_id), TEXT(t.id), TEXT(t.name))));
 	return fill(cx, &t, p, out);

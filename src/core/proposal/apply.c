@@ -419,6 +419,8 @@ finish(struct ctx *cx, struct applying *a, status outcome)
 	if (a->run.result.reveal)
 		TRY(json_text(cx, a->run.result.reveal, &a->p.reveal));
 	a->p.applied_version = a->run.result.version;
+	if (a->run.result.subject.len) /* a read names it only when it has run */
+		a->p.subject = a->run.result.subject;
 	TRY(record(cx, a, AUDIT_PROPOSAL_APPLIED, "applied"));
 	if (FAULT_FAILS(apply_after_record))
 		return fail(cx, E_UNAVAILABLE, "stopped before the state moved");

@@ -68,6 +68,8 @@ struct proposal {
 	int64_t applied_version;
 	int64_t fence;	     /* how often it was claimed, to be done outside; an outcome must name it */
 	int64_t deadline_at; /* of that claim: for an answer */
+	str subject;	     /* whom it is about: erased with them; or empty */
+	str erased;	     /* JSON: it was taken out what it said (retention.h); or empty */
 	str mac;
 	int64_t entries;    /* the number of its last entry in the log; 0: from before there were numbers */
 	int64_t last_entry; /* the same as the log has it; 0: none but the first */

@@ -14,6 +14,7 @@
 #include "core/outside/source.h"
 #include "core/proposal/agreed/agreed.h"
 #include "core/proposal/handler.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/send.h"
 #include "core/proposal/sight.h"
@@ -34,6 +35,7 @@ struct making {
 	bool ran; /* the dry-run has been made; a read that needs approval is not run */
 	struct proposal p;
 	struct card card;
+	struct db_rows *open; /* how many the proposer has already; NULL: not asked yet */
 };
 
 /* --- an answer that was given before (PA-12) --- */
@@ -212,6 +214,7 @@ make_card(struct ctx *cx, struct making *m)
 	m->p.environment_id = m->run.result.environment_id;
 	m->p.resource_type = m->run.result.resource_type;
 	m->p.resource_key = m->run.result.resource_key;
+	m->p.subject = m->run.result.subject;
 	/* zero votes needed means inserted as approved; the claim accepts only approved */
 	m->p.state = m->p.votes_needed > 0 ? PROPOSAL_PENDING : PROPOSAL_APPROVED;
 	TRY(agreed_facts(cx, &m->facts, m->run.result.environment_count > 0, &m->p.facts));
@@ -326,6 +329,9 @@ make(struct ctx *cx, struct making *m, str request_hash)
 {
 	int64_t now_us;
 
+	if (!m->open)
+		TRY(retention_ask(cx, &m->open));
+	TRY(retention_room(cx, m->open));
 	TRY(check_document(cx, m));
 	TRY(tx_now_us(cx, &now_us));
 	TRY(policy_rules_of(cx, cx->caller, &m->rules));
@@ -366,6 +372,7 @@ proposal_propose(struct ctx *cx, const struct propose_in *in, struct proposal *o
 
 	TRY(handler_alone(cx));
 	TRY(check_request(cx, in));
+	TRY(retention_ask(cx, &m.open));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	return propose(cx, &m, out, out_token);
 }
@@ -399,6 +406,8 @@ proposal_again(struct ctx *cx, str id, struct propose_in *out)
 
 	TRY(row_get(cx, cx->caller->org_id, id, &p));
 	TRY(sight_require(cx, &p));
+	if (p.erased.len)
+		return fail(cx, E_CONFLICT, "what it said was erased; propose it in full");
 	TRY(json_parse(cx, p.payload, &payload));
 	TRY(json_parse(cx, p.card, &card));
 	TRY(json_parse(cx, p.provenance, &from));
@@ -475,9 +484,12 @@ judge_read(struct ctx *cx, struct making *m)
 status
 proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
+	const struct tool *t = tool_find(cx->tools, in->tool);
 	struct making m = { .in = in };
 
 	TRY(handler_alone(cx));
+	if (t && t->effect != OP_READ) /* it will be a proposal */
+		TRY(retention_ask(cx, &m.open));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
 	if (m.pass.tool->effect != OP_READ)
 		return propose(cx, &m, &out->p, &out->token);

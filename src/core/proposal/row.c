@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/row.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/sight.h"
 
 #include "base/check.h"
@@ -59,6 +60,8 @@ static const struct field columns[] = {
 	FIELD_INT(struct proposal, deadline_at),
 	FIELD_TEXT(struct proposal, facts),
 	FIELD_TEXT(struct proposal, mac),
+	FIELD_TEXT(struct proposal, subject),
+	FIELD_TEXT(struct proposal, erased),
 	FIELD_INT(struct proposal, entries),
 	FIELD_INT(struct proposal, last_entry),
 	FIELD_END,
@@ -76,7 +79,7 @@ row_mac(struct ctx *cx, const str *parts, size_t count)
 
 /* Everything that decides what may happen, and what did. */
 static str
-seal(struct ctx *cx, const struct proposal *p)
+seal_core(struct ctx *cx, const struct proposal *p)
 {
 	const str always[] = { STR("proposal"), p->org_id, p->id, p->state_name, p->tool,
 		arena_int(cx->arena, p->tool_version), p->effect, p->proposer_id, p->proposer_kind,
@@ -105,6 +108,16 @@ seal(struct ctx *cx, const struct proposal *p)
 	return row_mac(cx, parts, count);
 }
 
+/* Older rows have no subject, and most are never erased. */
+str
+row_seal(struct ctx *cx, const struct proposal *p)
+{
+	str core = seal_core(cx, p);
+	str parts[] = { STR("proposal kept"), core, p->subject, p->erased };
+
+	return p->subject.len || p->erased.len ? row_mac(cx, parts, 4) : core;
+}
+
 static status
 tampered(struct ctx *cx, str id)
 {
@@ -115,8 +128,10 @@ tampered(struct ctx *cx, str id)
 static status
 verify(struct ctx *cx, struct proposal *p)
 {
-	if (!proposal_state_of(p->state_name, &p->state) || !str_eq_secret(seal(cx, p), p->mac))
+	if (!proposal_state_of(p->state_name, &p->state) || !str_eq_secret(row_seal(cx, p), p->mac))
 		return tampered(cx, p->id);
+	if (p->erased.len)
+		return retention_is_whole(cx, p) ? OK : tampered(cx, p->id);
 	if (!str_eq(secret_hash(cx->arena, p->payload), p->payload_hash) ||
 		!str_eq(secret_hash(cx->arena, p->card), p->view_hash))
 		return tampered(cx, p->id);
@@ -236,7 +251,7 @@ row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
 	p->entries = 1; /* the one that says that it was made */
-	p->mac = seal(cx, p);
+	p->mac = row_seal(cx, p);
 	return db_later(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
 		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
 		TEXT(p->proposer_id), TEXT(p->proposer_kind), or_null(p->delegator_id), or_null(p->token_id),
@@ -245,7 +260,8 @@ row_add(struct ctx *cx, struct proposal *p)
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
 		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
 		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
-		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), INT(p->entries));
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), or_null(p->subject),
+		INT(p->entries));
 }
 
 /* Outside the database, once this has committed (numbers.h). */
@@ -266,13 +282,14 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 	TRY(tx_now_us(cx, &now_us));
 	next.state_name = str_of(proposal_state_name(next.state));
 	next.entries = next.chain->number;
-	next.mac = seal(cx, &next);
+	next.mac = row_seal(cx, &next);
 	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
 		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
 		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
-		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed), INT(next.entries)));
+		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed), or_null(next.subject),
+		INT(next.entries)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
@@ -288,8 +305,9 @@ row_count(struct ctx *cx, struct proposal *p)
 	if (p->chain->kept == p->chain->number)
 		return OK;
 	p->entries = p->chain->kept = p->chain->number;
-	p->mac = seal(cx, p);
-	remember(cx, p);
+	p->mac = row_seal(cx, p);
+	if (!p->erased.len) /* many are erased in one transaction, and none of them is to be decided any more */
+		remember(cx, p);
 	return db_later(
 		cx, SQL_PROPOSAL_ENTRIES, TEXT(p->org_id), TEXT(p->id), INT(p->entries), TEXT(p->mac));
 }

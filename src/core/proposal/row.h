@@ -36,6 +36,9 @@ status row_add(struct ctx *cx, struct proposal *p) MUST_USE;
 /* The MAC of parts under our key, as hex: the seal of a row. */
 str row_mac(struct ctx *cx, const str *parts, size_t count);
 
+/* The seal of p as it is: what is stored beside it. */
+str row_seal(struct ctx *cx, const struct proposal *p);
+
 /*
  * Takes the step and writes it, with the number of its last entry: entries come before the step. E_GONE it is not possible
  * from where it is.

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/event.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/run/attempt.h"
 #include "db/db.h"
 
@@ -129,6 +130,12 @@ sweep(struct sweeper *s, struct arena *a)
 	why = sweeper_round(&cx, &tidied);
 	if (why != OK)
 		LOG(LOG_WARN, "proposal.sweep_failed", LOG_STR("why", ctx_message(&cx, why)));
+	if (s->options.keep_us) {
+		ctx_clear(&cx);
+		why = retention_round(&cx, s->options.keep_us, &tidied);
+		if (why != OK)
+			LOG(LOG_WARN, "proposal.retention_failed", LOG_STR("why", ctx_message(&cx, why)));
+	}
 	for (size_t i = 0; s->options.also && s->options.also[i]; i++) {
 		ctx_clear(&cx);
 		why = s->options.also[i](&cx);

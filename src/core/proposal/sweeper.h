@@ -19,6 +19,7 @@ struct sweeper_options {
 	struct toolsets *toolsets; /* what organizations have besides */
 	struct event_hub *events;
 	struct leases *leases; /* of budgets: what is over goes back; NULL: none */
+	int64_t keep_us;       /* how long closed proposals keep what they say; 0: for ever */
 	/* What other rooms tidy up in the same rhythm, outside a transaction; ended by NULL. May be NULL. */
 	status (*const *also)(struct ctx *cx);
 };

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "core/card/card.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/row.h"
 #include "core/proposal/run/attempt.h"
 #include "core/proposal/sight.h"
@@ -343,7 +344,7 @@ struct answer {
 		expires_at, created_at, resolved_at, approve_url, error, applier_id, applied_audit_id, kind,
 		env_id, resource_type, resource_key;
 	struct json *payload, *card, *diff, *risk, *approvals, *proposer, *result, *reveal, *document, *apply,
-		*blast_radius, *recent_contexts, *attempt;
+		*blast_radius, *recent_contexts, *attempt, *erased;
 	int64_t tool_version, applied_version, live_version;
 	bool may_apply;
 };
@@ -402,6 +403,12 @@ const struct field wire_out[] = {
 		.doc = "Of what is done by another system: when it was claimed, how many bytes were sent, "
 		       "what became of "
 		       "it, what came too late, and who settled it and why."),
+	FIELD_JSON(struct answer, erased,
+		.doc = "When what it said was erased, and why: kept (it was older than proposals are kept) "
+		       "or "
+		       "subject (who it is about was erased). Its hashes stay; payload is null and the card "
+		       "says "
+		       "what is left."),
 	FIELD_JSON(struct answer, apply, .doc = "Where it was to be applied at once and was not: why."),
 	FIELD_END,
 };
@@ -658,7 +665,10 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	if (token.len)
 		json_out_str(o, "token", token);
 	json_out_int(o, "toolVersion", p->tool_version);
-	json_out_raw(o, "payload", p->payload);
+	if (p->erased.len)
+		json_out_null(o, "payload");
+	else
+		json_out_raw(o, "payload", p->payload);
 	json_out_str(o, "payloadHash", p->payload_hash);
 	json_out_raw(o, "card", p->card);
 	diff = json_get(json_get(card, STR("change")), STR("diff"));
@@ -669,7 +679,9 @@ wire_whole(struct ctx *cx, const struct proposal *p, str token, struct json_out 
 	json_out_str(o, "approveUrl", approve_url(cx, p));
 	if (!proposal_is_final(p->state))
 		json_out_bool(o, "mayApply", may_apply(cx, p));
-	TRY(out_document(cx, p, card, o));
+	if (!p->erased.len)
+		TRY(out_document(cx, p, card, o));
+	retention_write(cx, p, o);
 	out_outcome(cx, p, o);
 	return out_attempt(cx, p, o);
 }

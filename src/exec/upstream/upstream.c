@@ -445,6 +445,8 @@ run_create(struct ctx *cx, const void *in, struct json_out *out)
 	TRY(check_name(cx, i->name));
 	TRY(check_kind(cx, i));
 	TRY(check_networks(cx, i->networks, &u.networks));
+	if (!http_net_suits(u.url, u.networks))
+		return invalid(cx, "/url", "must be https, unless networks names the network that it is in");
 	if (i->program)
 		TRY(program_read(cx, i->program, &u.program));
 	TRY(keep_secrets(cx, i, &u));

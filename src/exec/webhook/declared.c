@@ -6,6 +6,7 @@
 #include "core/visibility.h"
 #include "core/gate/toolset.h"
 #include "core/people/change.h"
+#include "core/people/name.h"
 #include "db/db.h"
 #include "exec/webhook/hook.h"
 #include "json/bind.h"
@@ -255,6 +256,8 @@ check(struct ctx *cx, const struct hook *c, const struct toolset_tool *d)
 
 	if (!is_word(d->remote))
 		return refuse(cx, "/name", "has only letters, digits and _");
+	TRY(name_check(cx, "/title", d->title));
+	TRY(name_check(cx, "/target", d->target));
 	if (str_eq(c->mode, STR("events")))
 		return fail(cx, E_CONFLICT, "this connection takes notifications only");
 	if (callback && str_eq(d->effect, STR("read")))

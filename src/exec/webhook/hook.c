@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "exec/webhook/post.h"
 #include "exec/webhook/sign.h"
+#include "http/client/guard.h"
 #include "json/bind.h"
 
 #include "exec/webhook/hook.sql.h" /* SQL_HOOK_*, generated from connection.sql */
@@ -367,7 +368,7 @@ check(struct ctx *cx, const struct hook *c)
 
 	if (!is_url(c->url))
 		return refuse(cx, "/url", "must be an http or https address without a user in it");
-	if (str_starts(c->url, STR("http://")) && !c->allow.len)
+	if (!http_net_suits(c->url, c->allow))
 		return refuse(cx, "/url", "must be https, unless allow names the network that it is in");
 	if (named != (c->auth_name.len > 0))
 		return refuse(cx, "/authName", "is needed for header and basic, and only there");

@@ -329,7 +329,7 @@ begin(struct mcp_call *c)
 		cx->public_url = arena_printf(cx->arena, "%s://%.*s", c->x->req.tls ? "https" : "http",
 			STR_ARG(http_header(c->x, STR("Host"))));
 	cx->credential = credential_of(c->x);
-	cx->idempotency_key = http_header(c->x, STR("Idempotency-Key"));
+	TRY(http_take_key(c->x));
 	return c->mcp->host->open ? OK : caller_present(cx, cx->credential);
 }
 

@@ -83,7 +83,7 @@ run(struct http_exchange *x, const struct input *input)
 	status s;
 
 	x->cx->credential = credential_of(x);
-	x->cx->idempotency_key = http_header(x, STR("Idempotency-Key"));
+	TRY(http_take_key(x));
 	x->cx->if_match = http_header(x, STR("If-Match"));
 	TRY(op_admit(x->cx, input->op));
 	s = input_read(x, input, &in);

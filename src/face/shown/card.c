@@ -182,6 +182,13 @@ show_warnings(struct buf *b, const struct json *warnings)
 			shown_field(b, "WARNING", warning->text);
 }
 
+/* Below the member that they are about. */
+static void
+show_warnings_of(struct buf *b, const struct json *card, const char *member)
+{
+	show_warnings(b, part_of(part_of(card, "warningsOf"), member));
+}
+
 /* Last, quoted and labelled: it is what somebody wants us to believe. */
 static void
 show_words(struct buf *b, const struct json *says)
@@ -410,20 +417,28 @@ card_show(struct ctx *cx, struct buf *b, const struct json *p)
 	show_state(cx, b, p);
 	shown_field(b, "Summary", text_of(card, "summary"));
 	show_tool(cx, b, part_of(card, "tool"));
+	show_warnings_of(b, card, "tool");
 	shown_field(b, "Target", text_of(card, "targetSystem"));
+	show_warnings_of(b, card, "targetSystem");
 	show_source(b, part_of(card, "source"));
+	show_warnings_of(b, card, "source");
 	shown_field(b, "Affects", text_of(card, "affectedData"));
 	show_resource(cx, b, part_of(card, "resource"));
 	shown_field(b, "Effect", text_of(card, "effect"));
 	show_change(cx, b, part_of(card, "change"));
 	show_preview(cx, b, part_of(card, "preview"));
+	show_warnings_of(b, card, "preview");
 	show_radius(cx, b, card);
+	show_warnings_of(b, card, "recentContexts");
 	show_risk(cx, b, part_of(card, "risk"));
 	shown_field(b, "Rollback", rollback && rollback->truth ? STR("supported") : STR("not supported"));
 	shown_field(b, "If it fails", text_of(card, "failureImplications"));
+	show_warnings_of(b, card, "failureImplications");
 	show_outside(cx, b, part_of(card, "execution"));
 	show_asker(cx, b, part_of(card, "askedBy"));
+	show_warnings_of(b, card, "askedBy");
 	show_approvers(cx, b, part_of(card, "approvers"));
+	show_warnings_of(b, card, "approvers");
 	show_expiry(cx, b, part_of(card, "expiresAt"));
 	show_warnings(b, part_of(card, "warnings"));
 	show_warnings(b, part_of(says, "warnings"));

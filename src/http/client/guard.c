@@ -154,3 +154,9 @@ http_net_has(const struct http_net *nets, size_t count, const struct sockaddr *a
 			return true;
 	return false;
 }
+
+bool
+http_net_suits(str url, str nets)
+{
+	return !str_starts(url, STR("http://")) || nets.len > 0;
+}

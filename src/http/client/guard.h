@@ -24,6 +24,10 @@ struct http_net {
 /* False where text is none: another form, or an address that is not the network's first; *out is untouched. */
 bool http_net_read(str text, struct http_net *out);
 
+/* May a request that a stranger's words lead to go there in plain HTTP? Only into networks that somebody has named: on the
+ * way to a public address everybody reads along. nets is their list, empty where there are none. */
+bool http_net_suits(str url, str nets);
+
 /* Is the address in one of them? An IPv4 address that is written as IPv6 (::ffff:0:0/96) is IPv4. */
 bool http_net_has(const struct http_net *nets, size_t count, const struct sockaddr *address);
 

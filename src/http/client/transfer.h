@@ -13,8 +13,9 @@
 /* One request under way. It stays where it is until curl is done with it. */
 struct transfer {
 	struct http_client_request request;
-	bool kept_out; /* an address that it may not reach was met: nothing was sent there */
-	bool tried;    /* an address that it may reach was tried */
+	bool kept_out;	 /* an address that it may not reach was met: nothing was sent there */
+	bool kept_plain; /* ... because it is public, and this is plain HTTP */
+	bool tried;	 /* an address that it may reach was tried */
 };
 
 /* Is the request one that may be sent? E_INVALID */

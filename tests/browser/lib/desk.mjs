@@ -10,7 +10,8 @@ import { promisify } from 'node:util';
 
 import { chromium } from 'playwright-core';
 
-import { ok, World } from '../../api/lib/flow.mjs';
+import { World } from '../../api/lib/flow.mjs';
+import { addPerson } from '../../api/lib/people.mjs';
 import { fixedAddress, onPostgres, root, startAgain, startServer, until } from '../../api/lib/server.mjs';
 
 const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -18,7 +19,6 @@ if (!existsSync(program)) throw new Error(`${program} does not exist; tools/inst
 
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const pictures = path.join(root, 'build/screenshots');
-const password = 'correct horse battery';
 /** How long a page is waited for: what takes longer is broken, not slow. */
 export const PATIENCE_MS = 120_000;
 
@@ -49,7 +49,7 @@ export class Desk {
 	/** A member who can sign in. */
 	async member(name, roles = ['admin']) {
 		const email = `${name.toLowerCase().replaceAll(/[^a-z]+/g, '.')}.${++this.world.count}@example.org`;
-		const { id } = await ok(this.world.admin.post('/api/v1/members', { name, email, password, roles }));
+		const { id, password } = await addPerson(this.world.server, this.world.admin, { name, email, roles });
 		return { id, name, email, password };
 	}
 

@@ -158,6 +158,7 @@ export const places = {
 	}],
 	'settings-members': ['/settings/members', rows],
 	'dialog-member': ['/settings/members', inDialog((t) => t.settings.invite)],
+	'dialog-new-link': ['/settings/members', inDialog((t) => `${t.settings.newLink}:`)],
 	'dialog-roles': ['/settings/members', inDialog((t) => `${t.settings.roles}:`)],
 	'dialog-member-out': ['/settings/members', inDialog((t) => `${t.agents.shutOut}:`)],
 	'settings-roles': ['/settings/roles', rows],

@@ -13,6 +13,7 @@
 #include "core/ident/session.h"
 #include "core/keys.h"
 #include "core/outside/lane.h"
+#include "core/proposal/kept/retention.h"
 #include "core/proposal/run/attempt.h"
 #include "core/proposal/sweeper.h"
 #include "json/bind.h"
@@ -845,6 +846,46 @@ wherever_it_stops_it_is_sent_at_most_once_and_what_is_said_is_true(void **state)
 }
 #endif
 
+/* --- how long it is kept (docs/decisions/0040) --- */
+
+static int64_t
+forget(struct world *w, int64_t keep_us)
+{
+	struct ctx cx = w->cx;
+	int64_t erased;
+
+	assert_status(retention_round(&cx, keep_us, &erased), OK);
+	return erased;
+}
+
+static void
+what_is_closed_loses_what_it_said_after_its_time(void **state) /* AP-8 */
+{
+	struct world *w = *state;
+	const char *done = approved(w, "mcp__files__write"), *lost = approved(w, "mcp__files__write"), *hash;
+	struct json *p;
+
+	other.says.result = STR("{\"said\":\"what-nobody-keeps\"}");
+	hash = text(w, apply(w, done), "viewHash");
+	other.says = (struct outside_answer){ .end = OUTSIDE_LOST, .why = STR("it hung up"), .sent = 9 };
+	assert_string_equal(text(w, apply(w, lost), "state"), "unknown");
+	(void)approved(w, "mcp__files__write");
+	assert_int_equal(forget(w, 3600 * SECOND_US), 0);
+	assert_int_equal(forget(w, 1), 1); /* what is open, or unknown, is kept */
+	assert_int_equal(forget(w, 1), 0);
+	p = get(w, done);
+	assert_int_equal(json_get(p, STR("payload"))->type, JSON_NULL);
+	assert_string_equal(text(w, json_get(p, STR("erased")), "why"), "kept");
+	assert_string_equal(text(w, p, "viewHash"), hash);
+	assert_string_equal(text(w, p, "state"), "applied");
+	assert_string_equal(text(w, attempt_in(p), "outcome"), "done");
+	assert_null(json_get(attempt_in(p), STR("answer")));
+	assert_int_equal(entries(w, "proposal.erased"), 1);
+	assert_int_equal(count(w, "SELECT count(*) FROM proposal WHERE result LIKE '%nobody-keeps%'"), 0);
+	assert_int_equal(count(w, "SELECT count(*) FROM attempt WHERE result LIKE '%nobody-keeps%'"), 0);
+	assert_string_equal(text(w, json_get(get(w, lost), STR("payload")), "path"), "/a");
+}
+
 #define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, make_world, drop_world)
 
 static const struct CMUnitTest tests[] = {
@@ -865,6 +906,7 @@ static const struct CMUnitTest tests[] = {
 	ON_WORLD(a_read_runs_outside_at_once_and_leaves_its_row),
 	ON_WORLD(a_read_that_needs_approval_is_claimed_like_anything_else),
 	ON_WORLD(an_attempt_that_was_edited_is_noticed),
+	ON_WORLD(what_is_closed_loses_what_it_said_after_its_time),
 #ifdef COUNTERSIGN_FAULTS
 	ON_WORLD(wherever_it_stops_it_is_sent_at_most_once_and_what_is_said_is_true),
 #endif

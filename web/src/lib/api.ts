@@ -25,6 +25,7 @@ export interface Me {
 	orgName: string;
 	mayVote: boolean;
 	csrfToken?: string;
+	recoveredAt?: string; // for 30 days after `countersign recover`
 }
 
 /** undefined: not known yet; null: nobody is signed in. */

@@ -37,7 +37,8 @@ export type Change =
 	| { kind: 'update'; diff: { path: string; before?: Json; after?: Json }[] }
 	| { kind: 'create'; after: Json }
 	| { kind: 'delete'; before: Json }
-	| { kind: 'call'; input: Json };
+	| { kind: 'call'; input: Json }
+	| { kind: 'erased' };
 
 export interface RecentContexts {
 	sentence: string;
@@ -71,6 +72,8 @@ export interface Card {
 	policyVersion: number;
 	payloadHash: string;
 	warnings: string[];
+	/** Which other member deceives, and how. */
+	warningsOf?: Partial<Record<'tool' | 'targetSystem' | 'source' | 'askedBy' | 'approvers' | 'preview' | 'recentContexts' | 'failureImplications', string[]>>;
 	agentSays: { summary: string; reasoning: string; warnings: string[] };
 }
 
@@ -85,6 +88,8 @@ export interface Evidence {
 }
 
 export interface Proposal extends Omit<Row, 'targetSystem' | 'resource'> {
+	/** What it said was taken out of it; hashes stay. */
+	erased?: { at: string; why: string };
 	state: State;
 	toolVersion: number;
 	payload: Json;

@@ -3,7 +3,7 @@
 // payload go through here. Characters that hide, reorder or imitate are shown by number and never dropped.
 import type { Json } from './canon.ts';
 
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\uFFFC]/gu;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\uFFFC\u0334-\u0338\u20D2-\u20D3\u20D8-\u20DA\u20DD-\u20E0\u20E4-\u20E6\u20EA\u20EB\u{1D159}]/gu;
 
 export function visible(text: string, lines = true): string {
 	return text.replace(HIDDEN, (c) => (lines && (c === '\n' || c === '\t') ? c : `\\u{${c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}}`));

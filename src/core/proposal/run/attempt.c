@@ -505,3 +505,13 @@ attempt_write(const struct attempt *a, bool with_result, struct json_out *o)
 	json_out_str(o, "settledReason", a->settled_reason);
 	json_out_time(o, "settledAt", a->settled_at);
 }
+
+status
+attempt_erase(struct ctx *cx, const struct proposal *p)
+{
+	struct attempt a;
+
+	TRY(attempt_get(cx, p, &a));
+	a.result = a.why = a.evidence = (str){ 0 };
+	return store(cx, p->org_id, &a);
+}

@@ -65,4 +65,7 @@ status attempt_get(struct ctx *cx, const struct proposal *p, struct attempt *out
 /* Members of the object that is open; what the other system said only for whoever may see results. */
 void attempt_write(const struct attempt *a, bool with_result, struct json_out *o);
 
+/* Inside tx_run, the proposal locked: takes out what the other system said, and seals the row anew. */
+status attempt_erase(struct ctx *cx, const struct proposal *p) MUST_USE;
+
 #endif

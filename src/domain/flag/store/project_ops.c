@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "core/audit/audit.h"
 #include "core/people/change.h"
+#include "core/people/name.h"
 #include "db/db.h"
 #include "domain/flag/store/direct.h"
 #include "domain/flag/store/etag.h"
@@ -155,6 +156,7 @@ run_project_create(struct ctx *cx, const void *arg, struct json_out *out)
 
 	TRY(find_org(cx, in->slug));
 	TRY(check_scope(cx));
+	TRY(name_check(cx, "/name", p.name));
 	TRY(read_target(cx, in->target_id_field, &p.target_field));
 	TRY(tx_now_us(cx, &now_us));
 	TRY(project_create(cx, &p, now_us));
@@ -214,6 +216,8 @@ run_project_change(struct ctx *cx, const void *arg, struct json_out *out)
 	TRY(project_lock(cx, in->id, &was));
 	TRY(etag_check(cx, was.updated_at));
 	name = in->name.len ? in->name : was.name;
+	if (!str_eq(name, was.name))
+		TRY(name_check(cx, "/name", name));
 	target = was.target_field;
 	TRY(read_target(cx, in->target_id_field, &target));
 	TRY(tx_now_us(cx, &now_us));
@@ -369,6 +373,7 @@ run_environment_create(struct ctx *cx, const void *arg, struct json_out *out)
 	int64_t now_us;
 
 	TRY(check_scope(cx));
+	TRY(name_check(cx, "/name", e.name));
 	TRY(read_bool(cx, in->production, "/production", &e.production));
 	e.approval_gate = e.production;
 	TRY(read_bool(cx, in->approval_gate, "/approvalGate", &e.approval_gate));
@@ -417,6 +422,8 @@ run_environment_change(struct ctx *cx, const void *arg, struct json_out *out)
 	e = was;
 	if (in->name.len)
 		e.name = in->name;
+	if (!str_eq(e.name, was.name))
+		TRY(name_check(cx, "/name", e.name));
 	TRY(read_bool(cx, in->production, "/production", &e.production));
 	TRY(read_bool(cx, in->approval_gate, "/approvalGate", &e.approval_gate));
 	TRY(tx_now_us(cx, &now_us));

@@ -129,7 +129,7 @@ export function ProposalPage({ id }: { id: string }) {
 			{!seen && error === null && <p class="quiet" role="status">{w.proposal.loading}</p>}
 			{seen && (
 				<>
-					{!isIntact(seen) && <Notice tone="bad"><p>{w.act.mismatch}</p></Notice>}
+					{seen.p.erased ? <Notice tone="info"><p>{w.proposal.erased}</p></Notice> : !isIntact(seen) && <Notice tone="bad"><p>{w.act.mismatch}</p></Notice>}
 					<div class="proposal-columns">
 						<Folds.Provider value={tellFold}><CardView key={seen.viewHash} card={seen.p.card} /></Folds.Provider>
 						<aside>
@@ -139,7 +139,7 @@ export function ProposalPage({ id }: { id: string }) {
 							{isOpen(seen.p.state) && <Why p={seen.p} />}
 						</aside>
 					</div>
-					<Proof {...seen} />
+					{!seen.p.erased && <Proof {...seen} />}
 					<ActionBar p={seen.p} who={who} folded={folded} blocked={blocked} onAct={begin} onAgain={again} />
 					{act && !tooSoon && <ActDialog act={act} p={seen.p} onSeen={proposal.show} trusts={trusts} working={working} onDo={(more) => void decide(act, seen, more).finally(() => setAct(null))} onClose={() => setAct(null)} />}
 				</>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// People and services: add, give roles, shut out.
+// People and services: add, give roles, a new link, shut out.
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
 import { everything, useAnswer } from '../../lib/answer.ts';
-import { ask } from '../../lib/api.ts';
+import { ask, me } from '../../lib/api.ts';
 import { loadPeople } from '../../lib/people.ts';
+import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/visible.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Checks, FormDialog } from '../../ui/form.tsx';
@@ -16,19 +17,36 @@ import type { Member, Role } from './model.ts';
 
 const pathOf = (member: Member): string => `/api/v1/members/${encodeURIComponent(member.id)}`;
 
+/** A link that somebody sets their own password behind: nobody sees it again. */
+function LinkOnce({ link, who, onClose }: { link: string; who: string; onClose: () => void }) {
+	const w = useWords();
+	return (
+		<Dialog title={w.settings.linkTitle} onClose={() => {}}>
+			<Notice tone="good"><p>{w.settings.linkOnce(visible(who, false))}</p></Notice>
+			<Secret name={w.settings.link} value={new URL(link, location.origin).href} />
+			<div class="buttons"><button type="button" class="primary" onClick={onClose}>{w.agents.kept}</button></div>
+		</Dialog>
+	);
+}
+
+function NewLink({ member, onClose }: { member: Member; onClose: () => void }) {
+	const w = useWords();
+	const [link, setLink] = useState<string | null>(null);
+	if (link !== null) return <LinkOnce link={link} who={member.email ?? member.name} onClose={onClose} />;
+	const send = async () => setLink((await ask<{ link: string }>('POST', `${pathOf(member)}/link`)).link);
+	return (
+		<FormDialog title={w.settings.newLinkTitle} does={w.settings.newLink} onDo={send} onClose={onClose}>
+			<p class="dialog-summary"><Raw of={member.name} lines={false} /></p>
+			<p>{w.settings.newLinkText}</p>
+		</FormDialog>
+	);
+}
+
 function Invite({ roles, onDone, onClose }: { roles: string[]; onDone: () => void; onClose: () => void }) {
 	const w = useWords();
 	const [name, setName] = useState(''), [email, setEmail] = useState(''), [chosen, setChosen] = useState<string[]>(['proposer']);
 	const [made, setMade] = useState<Member | null>(null);
-	if (made) {
-		return (
-			<Dialog title={w.settings.invited} onClose={() => {}}>
-				<Notice tone="good"><p>{w.settings.passwordOnce(visible(made.email ?? made.name, false))}</p></Notice>
-				{made.password && <Secret name={w.signIn.password} value={made.password} />}
-				<div class="buttons"><button type="button" class="primary" onClick={onClose}>{w.agents.kept}</button></div>
-			</Dialog>
-		);
-	}
+	if (made?.link) return <LinkOnce link={made.link} who={made.email ?? made.name} onClose={onClose} />;
 	const send = async () => {
 		setMade(await ask<Member>('POST', '/api/v1/members', { name, email, roles: chosen }));
 		onDone();
@@ -53,8 +71,9 @@ function ChangeRoles({ member, roles, onDone, onClose }: { member: Member; roles
 	);
 }
 
-function Row({ member, onRoles, onDisable }: { member: Member; onRoles: () => void; onDisable: () => void }) {
+function Row({ member, onRoles, onLink, onDisable }: { member: Member; onRoles: () => void; onLink: () => void; onDisable: () => void }) {
 	const w = useWords();
+	const own = useStore(me)?.id === member.id; // one's own password is changed under "You"
 	const name = visible(member.name, false), does = member.disabled ? w.agents.letIn : w.agents.shutOut;
 	return (
 		<tr>
@@ -63,6 +82,7 @@ function Row({ member, onRoles, onDisable }: { member: Member; onRoles: () => vo
 			<td class="spare"><span class={`mark ${member.disabled ? 'state-denied' : 'state-approved'}`}>{member.disabled ? w.agents.disabled : w.agents.active}</span></td>
 			<td class="end"><span class="row-buttons">
 				<button type="button" aria-label={`${w.settings.roles}: ${name}`} onClick={onRoles}>{w.settings.roles}</button>
+				{member.kind === 'user' && !member.disabled && !own && <button type="button" aria-label={`${w.settings.newLink}: ${name}`} onClick={onLink}>{w.settings.newLink}</button>}
 				<button type="button" class={member.disabled ? '' : 'danger'} aria-label={`${does}: ${name}`} onClick={onDisable}>{does}</button>
 			</span></td>
 		</tr>
@@ -72,7 +92,7 @@ function Row({ member, onRoles, onDisable }: { member: Member; onRoles: () => vo
 export function Members() {
 	const w = useWords();
 	const [members, setMembers] = useState<Member[] | null>(null), [error, setError] = useState<unknown>(null);
-	const [open, setOpen] = useState<{ what: 'invite' } | { what: 'roles' | 'disable'; member: Member } | null>(null);
+	const [open, setOpen] = useState<{ what: 'invite' } | { what: 'roles' | 'link' | 'disable'; member: Member } | null>(null);
 	const roles = useAnswer<{ items: Role[] }>('/api/v1/roles?limit=200').data?.items.map((role) => role.name) ?? [];
 	const load = useCallback(() => {
 		setError(null);
@@ -95,11 +115,12 @@ export function Members() {
 			{members && (
 				<div class="wide-table"><table class="table">
 					<thead><tr><th scope="col">{w.agents.name}</th><th scope="col">{w.settings.roles}</th><th scope="col" class="spare">{w.agents.state}</th><td /></tr></thead>
-					<tbody>{members.map((member) => <Row key={member.id} member={member} onRoles={() => setOpen({ what: 'roles', member })} onDisable={() => setOpen({ what: 'disable', member })} />)}</tbody>
+					<tbody>{members.map((member) => <Row key={member.id} member={member} onRoles={() => setOpen({ what: 'roles', member })} onLink={() => setOpen({ what: 'link', member })} onDisable={() => setOpen({ what: 'disable', member })} />)}</tbody>
 				</table></div>
 			)}
 			{open?.what === 'invite' && <Invite roles={roles} onDone={load} onClose={() => setOpen(null)} />}
 			{open?.what === 'roles' && <ChangeRoles member={open.member} roles={roles} onDone={changed} onClose={() => setOpen(null)} />}
+			{open?.what === 'link' && <NewLink member={open.member} onClose={() => setOpen(null)} />}
 			{open?.what === 'disable' && (
 				<FormDialog title={open.member.disabled ? w.settings.letInTitle : w.settings.shutOutTitle} does={open.member.disabled ? w.agents.letIn : w.agents.shutOut} danger={!open.member.disabled}
 					onDo={() => ask('PATCH', pathOf(open.member), { disabled: !open.member.disabled }).then(changed)} onClose={() => setOpen(null)}>

@@ -9,7 +9,7 @@ export interface Member {
 	email?: string;
 	roles: string[];
 	disabled: boolean;
-	password?: string; // of a new one, once
+	link?: string; // of a new person, once
 }
 
 export const LEVELS = ['observer', 'proposer', 'operator', 'maintainer', 'admin'] as const;

@@ -1,4 +1,4 @@
--- min_compatible: 22
+-- min_compatible: 24
 -- Entries carry a MAC under the key outside the database, and where a lock is held anyway a number
 -- (docs/decisions/0038-what-the-database-alone-cannot-rewrite.md). What was written before has neither: it is in the tree,
 -- or goes there when a server starts for the first time with this schema.
