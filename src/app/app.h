@@ -33,6 +33,7 @@ struct leases;
 struct recall;
 struct registry;
 struct reservoir;
+struct sealer;
 struct sweeper;
 struct tool;
 struct upstreams;
@@ -71,6 +72,7 @@ struct app {
 	struct behind *behind;	     /* rows of reads */
 	struct lanes *lanes;	     /* the ways to other systems */
 	struct recall *recall;	     /* who asked a moment ago */
+	struct sealer *sealer;	     /* seals and signs the audit log */
 	struct live *live;	     /* compiled rulesets */
 	struct reservoir *reservoir; /* samples of contexts */
 	struct ofrep *ofrep;	     /* OpenFeature's way in */

@@ -9,7 +9,7 @@
 #include "core/audit/checkpoint.h"
 #include "core/audit/export.h"
 #include "core/audit/query.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/seal.h"
 #include "core/audit/verify.h"
 #include "db/db.h"
 #include "json/json.h"

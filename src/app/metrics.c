@@ -3,6 +3,7 @@
 
 #include "app/app.h"
 #include "base/scoped.h"
+#include "core/audit/seal/seal.h"
 #include "core/event.h"
 #include "core/outside/lane.h"
 #include "core/slot.h"
@@ -155,6 +156,24 @@ write_db(const struct app *app, struct buf *b)
 		s.queue_now);
 }
 
+static void
+write_audit(const struct app *app, struct buf *b)
+{
+	struct sealer_stats s = { .rounds = 0 };
+
+	if (app->sealer)
+		sealer_stats(app->sealer, &s);
+	one(b, "countersign_audit_refused", "gauge",
+		"Organizations whose log is not sealed or signed, because it was tampered with or rolled "
+		"back.",
+		s.refused);
+	one(b, "countersign_audit_failures_total", "counter",
+		"Times that a log could not be sealed or signed.", s.failures);
+	one(b, "countersign_audit_entries_total", "counter", "Entries sealed by this server.", s.entries);
+	one(b, "countersign_audit_checkpoints_total", "counter", "Checkpoints signed by this server.",
+		s.checkpoints);
+}
+
 void
 metrics_write(struct app *app, struct buf *b)
 {
@@ -163,6 +182,7 @@ metrics_write(struct app *app, struct buf *b)
 	write_slots(app, b);
 	figures_write(&app->figures, b);
 	write_db(app, b);
+	write_audit(app, b);
 	write_lanes(app, b);
 	write_rulesets(app, b);
 }

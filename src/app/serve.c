@@ -30,7 +30,7 @@
 #include "core/gate/quick/behind.h"
 #include "core/gate/quick/lease.h"
 #include "core/proposal/sweeper.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/seal.h"
 #include "core/people/setup.h"
 #include "db/db.h"
 #include "core/known/known.h"
@@ -378,11 +378,14 @@ say_ready(struct ctx *cx)
 }
 
 static status
-start_sealer(struct ctx *cx, struct sealer **out)
+start_sealer(struct ctx *cx)
 {
 	struct sealer_options o = { .db = cx->db, .keys = cx->keys, .held_dir = store_held_dir(cx) };
 
-	return sealer_start(cx, &o, out);
+	TRY(sealer_start(cx, &o, &cx->app->sealer));
+	cx->app->base.sealer = cx->app->sealer;
+	cx->app->base.numbers = sealer_numbers(cx->app->sealer);
+	return OK;
 }
 
 static enum upstream_programs
@@ -413,7 +416,7 @@ start_upstreams(struct ctx *cx)
 
 /* After the address is ours: the database, the keys that belong to it, and what works behind the requests. */
 static status
-start_kernel(struct ctx *cx, struct sealer **out_sealer)
+start_kernel(struct ctx *cx)
 {
 	struct app *app = cx->app;
 
@@ -421,7 +424,7 @@ start_kernel(struct ctx *cx, struct sealer **out_sealer)
 	TRY(store_keys(cx, STR(INSTALLATION_NAME)));
 	app->base.ops = app_ops;
 	app->base.keys = cx->keys; /* no request has been accepted yet */
-	TRY(start_sealer(cx, out_sealer));
+	TRY(start_sealer(cx));
 	app->feed = feed_start(&(struct feed_options){ .db = app->db,
 		.keys = cx->keys,
 		.tools = app->tools,
@@ -464,9 +467,8 @@ static status
 serve_on(struct ctx *cx)
 {
 	struct app *app = cx->app;
-	struct sealer *sealer = NULL;
 	pthread_t watcher;
-	status s = start_kernel(cx, &sealer);
+	status s = start_kernel(cx);
 
 	if (s == OK) {
 		CHECK(pthread_create(&watcher, NULL, watch, app) == 0);
@@ -491,7 +493,7 @@ serve_on(struct ctx *cx)
 	leases_free(app->leases);
 	upstreams_free(app->upstreams);
 	lanes_free(app->lanes);
-	sealer_stop(sealer); /* after the last request: what it recorded is sealed, too */
+	sealer_stop(app->sealer); /* after the last request: what it recorded is sealed, too */
 	return s;
 }
 

@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "app/metrics.h"
 #include "base/fault.h"
+#include "core/audit/seal/seal.h"
 #include "db/db.h"
 
 /* --- health --- */
@@ -27,9 +28,10 @@ run_health(struct ctx *cx, const void *in, struct json_out *out)
 }
 
 struct ready_out {
-	str status, database;
+	str status, database, audit;
 	int64_t schema_version, commits_waiting;
 };
+static const char *const audit_words[] = { "ok", "refused", NULL };
 static const char *const ready_words[] = { "ready", "reads_only", NULL };
 static const char *const engines[] = { "sqlite", "postgres", NULL };
 static const struct field ready_out[] = {
@@ -41,10 +43,23 @@ static const struct field ready_out[] = {
 		.doc = "Which database it uses."),
 	FIELD_INT(struct ready_out, schema_version, .need = true, .min = 1,
 		.doc = "The version of its schema."),
+	FIELD_TEXT(struct ready_out, audit, .need = true, .choices = audit_words,
+		.doc = "ok; or refused: the log of an organization is not sealed or signed, because it was "
+		       "tampered with or rolled back. The server's own log says how (audit.refused)."),
 	FIELD_INT(struct ready_out, commits_waiting, .need = true, .min = 0,
 		.doc = "Commits that the database has not answered for five seconds."),
 	FIELD_END,
 };
+
+static str
+audit_word(const struct app *app)
+{
+	struct sealer_stats s = { .rounds = 0 };
+
+	if (app->sealer)
+		sealer_stats(app->sealer, &s);
+	return s.refused ? STR("refused") : STR("ok");
+}
 
 static status
 run_ready(struct ctx *cx, const void *in, struct json_out *out)
@@ -65,6 +80,7 @@ run_ready(struct ctx *cx, const void *in, struct json_out *out)
 	answer.commits_waiting = stats.commits_waiting;
 	if (stats.commits_waiting)
 		answer.status = STR("reads_only");
+	answer.audit = audit_word(cx->app);
 	json_out_fields(out, ready_out, &answer);
 	return OK;
 }

@@ -25,6 +25,7 @@ struct checked;
 struct lanes;
 struct leases;
 struct live;
+struct numbers;
 struct oauth;
 struct oidc;
 struct op;
@@ -35,6 +36,7 @@ struct later;
 struct recall;
 struct registry;
 struct reservoir;
+struct sealer;
 struct toolsets;
 struct tx;
 struct visibility;
@@ -96,7 +98,10 @@ struct ctx {
 	struct known *known;	      /* callers whose rights have not changed (core/known); NULL: none */
 	struct leases *leases;	      /* calls of budgets to be had without asking (core/gate); NULL: none */
 	struct behind *behind;	      /* who writes rows of reads a moment later (core/gate); NULL: nobody */
-	struct purse *purse;   /* what this request's one call was paid with (core/gate); NULL: each pays */
+	struct purse *purse; /* what this request's one call was paid with (core/gate); NULL: each pays */
+	struct numbers
+		*numbers;      /* what was decided, outside the database (core/audit); NULL: not remembered */
+	struct sealer *sealer; /* holds checkpoints that answers have (core/audit); NULL: nobody */
 	struct recall *recall; /* callers of a moment ago (core/ident); NULL: none */
 	struct live *live;     /* compiled rulesets (domain/flag); NULL: none */
 	struct reservoir *reservoir;   /* samples of contexts (domain/flag); NULL: none */

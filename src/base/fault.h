@@ -31,7 +31,7 @@
 	X(propose_after_dry_run, "a payload was tried and undone, no proposal is stored")                    \
 	X(propose_after_store, "a proposal is stored, its audit entry is not")                               \
 	X(vote_after_store, "a vote is stored, the state has not moved")                                     \
-	X(vote_after_step, "the state has moved, the vote's audit entry is not there")                       \
+	X(vote_after_step, "the state has moved and the audit entry is there, nothing is committed")         \
 	X(apply_after_execute, "the payload has run, nothing is on record")                                  \
 	X(apply_after_record, "the change is on record, the state has not moved")                            \
 	X(apply_after_step, "a proposal is applied, nothing is committed")                                   \
@@ -40,7 +40,7 @@
 	X(send_after, "it was sent and answered, its outcome is not on record")                              \
 	X(outcome_after_step, "an outcome is written, nothing is committed")                                 \
 	X(outcome_after_commit, "an outcome is on record, nobody has been told")                             \
-	X(expire_after_step, "a proposal is expired, its audit entry is not there")                          \
+	X(expire_after_step, "a proposal is expired and its audit entry is there, nothing is committed")     \
 	X(seal_after_commit, "leaves are in the tree, no checkpoint is signed for them")                     \
 	X(seal_after_held, "a checkpoint is kept in its file, the database does not have it")                \
 	X(http_before_answer, "the handler has run, no byte of the answer is sent")

@@ -92,7 +92,7 @@
 #define LIMIT_TX_BATCH_US 5000	/* how long a batch goes on taking what was not there when it began */
 #define LIMIT_TX_QUEUE	  4096u /* transactions waiting for the writer; beyond it 503 */
 #define LIMIT_TX_RERUNS	  10u	/* serialization failures before the caller hears of it */
-#define LIMIT_TX_HOOKS	  64u	/* after-commit hooks of one transaction */
+#define LIMIT_TX_HOOKS	  80u	/* after-commit hooks of one transaction */
 #define LIMIT_DB_PARAMS	  48u
 #define LIMIT_DB_ROWS	  10000u /* rows one db_all may bring; lists are paged far below */
 
@@ -130,15 +130,27 @@
 #define LIMIT_URI_BYTES	      (2u * KIB)   /* a URI in a schema */
 
 /* --- audit --- */
-#define LIMIT_CHECKPOINT    (64u * KIB) /* three lines and the signatures of many witnesses */
-#define LIMIT_AUDIT_TEXT    1024u	/* one column of an entry: names and ids, no prose */
-#define LIMIT_AUDIT_LEAF    (64u * KIB) /* all columns, each byte escaped */
-#define LIMIT_AUDIT_BATCH   256u /* entries sealed in one transaction: the writer is not held for long */
-#define LIMIT_AUDIT_SEAL    (1u << 20) /* the names or the hashes of a batch: ids of LIMIT_AUDIT_TEXT, escaped */
-#define LIMIT_AUDIT_ROUND   2048u      /* entries sealed before a checkpoint is signed for them */
-#define LIMIT_AUDIT_PAGE    500u       /* entries of one list */
-#define LIMIT_AUDIT_SCAN    5000u      /* entries that one list looks at; then it hands out a cursor */
-#define LIMIT_AUDIT_EXPORT  5000u      /* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
+#define LIMIT_CHECKPOINT   (64u * KIB) /* three lines and the signatures of many witnesses */
+#define LIMIT_AUDIT_TEXT   1024u       /* one column of an entry: names and ids, no prose */
+#define LIMIT_AUDIT_LEAF   (64u * KIB) /* all columns, each byte escaped */
+#define LIMIT_AUDIT_BATCH  256u	      /* entries sealed in one transaction: the writer is not held for long */
+#define LIMIT_AUDIT_SEAL   (1u << 20) /* the names or the hashes of a batch: ids of LIMIT_AUDIT_TEXT, escaped */
+#define LIMIT_AUDIT_ROUND  2048u      /* entries sealed before a checkpoint is signed for them */
+#define LIMIT_AUDIT_PAGE   500u	      /* entries of one list */
+#define LIMIT_AUDIT_SCAN   5000u      /* entries that one list looks at; then it hands out a cursor */
+#define LIMIT_AUDIT_EXPORT 5000u      /* entries of one page of an export: fits LIMIT_HTTP_ANSWER */
+#define LIMIT_NUMBERS                                                                                        \
+	65536u /* decisions that a server remembers: 100 a second for the ten minutes that a proposal has */
+#define LIMIT_NUMBERS_US                                                                                     \
+	(INT64_C(48) * 3600 * 1000000) /* a proposal has a day at most, and its outcome a little longer */
+#define LIMIT_NUMBERS_FILE                                                                                   \
+	(16u * MIB) /* the file of them is written anew when it is larger: eight times what is remembered */
+#define LIMIT_AUDIT_FOLLOW                                                                                   \
+	10000u /* leaves of another server's checkpoint whose numbers are looked at: several rounds of a busy one */
+#define LIMIT_AUDIT_GIVEN                                                                                    \
+	64u /* organizations whose checkpoints were given in answers and are not held yet: a round holds them */
+#define LIMIT_AUDIT_REFUSED                                                                                  \
+	1000u /* organizations that a round counts as refused; so many are one page of those that are due */
 #define LIMIT_AUDIT_SEAL_MS 800 /* how often the sealer looks: a checkpoint is out within two seconds */
 
 /* --- identity --- */

@@ -225,6 +225,18 @@ keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out
 	hmac_done(&h, out);
 }
 
+str
+keys_mac_hex(struct arena *a, const struct keys *k, const str *parts, size_t count)
+{
+	unsigned char mac[32];
+	char *text = arena_alloc(a, 65);
+
+	CHECK(k != NULL);
+	keys_mac(k, parts, count, mac);
+	(void)sodium_bin2hex(text, 65, mac, 32);
+	return (str){ text, 64 };
+}
+
 /* --- boxes --- */
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES

@@ -2,7 +2,7 @@
 /*
  * keys: the secrets that live outside the database, in one file (mode 0600).
  *
- *	mac      authenticates proposal and vote rows, and makes nonces
+ *	mac      authenticates proposals, votes and entries of the log, and makes nonces
  *	seal     encrypts the audit's values (wraps the keys of subjects)
  *	sign     Ed25519: signs checkpoints; its public half goes into exports
  *
@@ -30,6 +30,9 @@ str keys_fingerprint(struct arena *a, const struct keys *k);
 
 /* HMAC-SHA-256 over length-prefixed parts: no two lists give the same input. */
 void keys_mac(const struct keys *k, const str *parts, size_t count, unsigned char out[32]);
+
+/* The same as 64 hexadecimal digits. The first part says what is authenticated. */
+str keys_mac_hex(struct arena *a, const struct keys *k, const str *parts, size_t count);
 
 /*
  * A box: XChaCha20-Poly1305, a fresh nonce before the ciphertext. `about` is bound to it: a box that was moved

@@ -254,6 +254,13 @@ tx_after_commit(struct ctx *cx, tx_hook_fn *hook, void *arg)
 	tx->hooks[tx->hook_count++] = (struct tx_hook){ .fn = hook, .arg = arg };
 }
 
+size_t
+tx_hooks_left(const struct ctx *cx)
+{
+	CHECK(cx->tx != NULL);
+	return LIMIT_TX_HOOKS - cx->tx->hook_count;
+}
+
 /* A statement or savepoint failed: nothing more is executed, and tx_call will not say OK. */
 static status
 doom(struct tx *tx, status s)

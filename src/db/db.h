@@ -150,6 +150,9 @@ status db_read(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 typedef void tx_hook_fn(void *arg);
 void tx_after_commit(struct ctx *cx, tx_hook_fn *hook, void *arg);
 
+/* Inside tx_run: how many more hooks the transaction may have. */
+size_t tx_hooks_left(const struct ctx *cx);
+
 /* Inside tx_run: runs fn and undoes what it did, whatever it says; hands its status on. The dry-run. */
 status tx_try(struct ctx *cx, tx_fn *fn, void *arg) MUST_USE;
 

@@ -116,13 +116,12 @@ const votes = async (plant) => {
 	await ok(w.admin.put('/api/v1/settings', { policy: { votesLow: 2 } }));
 	const [a, b] = [await w.person(), await w.person()];
 	const p = await w.propose();
-	const vote = (who) => (server) => server.request('POST', at(p, '/approve'), { body: { viewHash: p.viewHash }, headers: { ...who.headers(), origin: server.url } });
+	const vote = (who) => (server) => server.request('POST', at(p, '/approve'), { body: { viewHash: p.viewHash }, headers: { ...who.headers(), origin: server.url }, check: !plant });
 	const { answers } = await overtaken({ plant, point: 'vote_after_step', first: vote(a), then: vote(b), waits: 'FROM proposal .*FOR UPDATE' });
-	assert.deepEqual(answers.map(({ status }) => status), [200, 200], answers.map(({ text }) => text).join('\n'));
 	const { approvals, state } = await ok(w.admin.get(at(p)));
-	assert.equal(approvals.valid, 2);
+	assert.equal(approvals.valid, answers.filter(({ status }) => status === 200).length);
 	await ok(w.admin.put('/api/v1/settings', { policy: {} }));
-	return state;
+	return [state, ...answers.map(({ status }) => status)];
 };
 
 const versions = async (plant) => {
@@ -172,7 +171,8 @@ const lateness = async (plant) => {
 };
 
 const races = [
-	{ name: 'AP-4 two votes leave a quorum pending', stage: votes, plant: 'proposal_unlocked', holds: 'approved', breaks: 'pending' },
+	// without the lock both count the same entries, and the database lets only one of them have the next number (AU-4)
+	{ name: 'AP-4 two votes leave a quorum pending', stage: votes, plant: 'proposal_unlocked', holds: ['approved', 200, 200], breaks: ['pending', 409, 200] },
 	{ name: 'PA-6 two applies write from one version', stage: versions, plant: 'note_unlocked', holds: [200, 409], breaks: [200, 200] },
 	{ name: 'ID-6 an apply commits after an acknowledged revocation', stage: revocation, plant: 'rights_unlocked', holds: false, breaks: true },
 	{ name: 'PA-4 a claim that waited wins after the expiry', stage: lateness, plant: 'clock_before_lock', holds: 410, breaks: 200 },

@@ -192,7 +192,7 @@ async function asBefore(world) {
 		const text = JSON.stringify(card);
 		row.view_hash = sha256(text);
 		const mac = seal(key, ['proposal', ...SEALED.map((name) => row[name]), '0', sha256(''), sha256(''), '0']);
-		return `UPDATE proposal SET facts = '', card = '${text.replaceAll("'", "''")}', view_hash = '${row.view_hash}', mac = '${mac}' WHERE proposal_id = '${row.proposal_id}';`;
+		return `UPDATE proposal SET facts = '', subject = NULL, entries = 0, card = '${text.replaceAll("'", "''")}', view_hash = '${row.view_hash}', mac = '${mac}' WHERE proposal_id = '${row.proposal_id}';`;
 	});
 	const again = await behindTheBack(world.server, changes.join('\n'));
 	world.server = onPostgres ? Object.assign(await startServer({ ...options, database }), { first, database }) : again;

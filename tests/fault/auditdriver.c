@@ -18,7 +18,8 @@
 #include "core/audit/audit.h"
 #include "core/audit/export.h"
 #include "core/audit/row.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/chain.h"
+#include "core/audit/seal/seal.h"
 #include "core/audit/verify.h"
 #include "core/id.h"
 #include "db/db.h"
@@ -32,6 +33,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/audit/audit.sql.h" /* SQL_AUDIT_*, generated from audit.sql */
 
 #define ENTRIES 60
 
@@ -619,13 +622,10 @@ tamper_fork(struct rig *r)
 	judge(r, "fork: the verification", verify_stored(r));
 }
 
-/* Even with the signing key: an entry is changed and the whole tree is built and signed again. */
+/* An entry is changed, and the whole tree is to be built again. */
 static void
-tamper_rewrite(struct rig *r)
+unseal(struct rig *r)
 {
-	struct sealed done;
-	const char *held = path(r, "forged");
-
 	put_database(r, r->clean);
 	attack_open(r);
 	while (attack(change_text(r)) <= 0)
@@ -635,14 +635,175 @@ tamper_rewrite(struct rig *r)
 		     "INSERT INTO audit_pending (org_id, entry_id) SELECT org_id, entry_id FROM "
 		     "audit_entry") >= 0);
 	attack_close();
+}
+
+struct pending {
+	const struct rig *r;
+	struct audit_row *rows;
+	size_t count;
+};
+
+static status
+read_pending(struct ctx *cx, void *arg)
+{
+	struct pending *p = arg;
+
+	return db_all(cx, SQL_AUDIT_PENDING_PAGE, audit_row_sealed, sizeof(*p->rows), &p->rows, &p->count,
+		TEXT(p->r->org), INT(ENTRIES + 2), TEXT(STR("")));
+}
+
+/* With the MAC key: every entry gets the MAC that fits what it says now. */
+static void
+authenticate(struct rig *r)
+{
+	struct pending p = { .r = r };
+	struct buf sql;
+
+	buf_init(&sql, &r->arena, 16 * MIB);
+	open_database(r);
+	must(r, db_read(&r->cx, read_pending, &p), "pending");
+	close_database(r);
+	for (size_t i = 0; i < p.count; i++) {
+		str mac;
+
+		must(r, audit_row_mac(&r->cx, &p.rows[i], &mac), "mac");
+		buf_printf(&sql, "UPDATE audit_entry SET mac = '%.*s' WHERE entry_id = '%.*s';", STR_ARG(mac),
+			STR_ARG(p.rows[i].id));
+	}
+	CHECK(sqlite3_open(path(r, "countersign.db"), &attacker) == SQLITE_OK);
+	buf_add_char(&sql, 0);
+	CHECK(attack(buf_str(&sql).ptr) >= 0);
+	attack_close();
+}
+
+/* With the keys or without them: an entry is changed and the whole tree is built and signed again. */
+static void
+tamper_rewrite(struct rig *r, bool with_keys)
+{
+	struct sealed done = { .more = true };
+	const char *held = path(r, "forged");
+	status s = OK;
+
+	unseal(r);
+	if (with_keys)
+		authenticate(r);
 	(void)mkdir(held, 0700);
 	(void)unlink(arena_printf(&r->arena, "%s/%.*s.checkpoint", held, STR_ARG(r->org)).ptr);
 	open_database(r);
-	do {
-		must(r, audit_seal(&r->cx, r->org, held, &done), "seal");
-	} while (done.more);
+	while (s == OK && done.more)
+		s = audit_seal(&r->cx, r->org, held, &done);
 	close_database(r);
-	judge(r, "a rewritten history, signed", verify_stored(r));
+	if (with_keys)
+		must(r, s, "seal");
+	else
+		judge(r, "a rewritten history: the sealer", s == E_CONFLICT ? STR("refused") : STR(""));
+	ctx_clear(&r->cx);
+	judge(r, "a rewritten history", verify_stored(r));
+}
+
+/* --- what waits to be sealed (docs/decisions/0038) --- */
+
+enum waiting_change {
+	W_FORGE,    /* an entry that nobody wrote, as a copy of one that was */
+	W_BARE,	    /* one without a MAC, as a version before wrote them */
+	W_CHANGE,   /* a column of one */
+	W_MISSING,  /* one of a proposal is gone */
+	W_ROW_GONE, /* one is gone, and was only forgotten in the list of those that wait */
+	W_REPLAY, /* one with the number of another, rightly authenticated: of a time line that was given up */
+	W_CHANGES
+};
+
+/* Three entries of one proposal that wait; replays: what the third one was before the database was rolled back. */
+static str
+add_waiting(struct rig *r, bool replays)
+{
+	struct audit_chain chain = { .proposal_id = STR("proposal-w"), .number = 1 };
+	struct audit_entry e = { .action = AUDIT_PROPOSAL_CREATED,
+		.resource_id = chain.proposal_id,
+		.proposal_id = chain.proposal_id,
+		.tool = STR("note.update"),
+		.chain = &chain };
+	str before = { NULL, 0 };
+
+	chain.number = 0;
+	open_database(r);
+	for (int i = 0; i < 3; i++, e.action = AUDIT_PROPOSAL_APPROVED)
+		must(r, tx_run(&r->cx, add_tx, &e), "add");
+	close_database(r);
+	if (replays)
+		before = read_file(r, path(r, "countersign.db"));
+	return before;
+}
+
+/* Of the three, that with this number. */
+#define WAITS(number) "proposal_id = 'proposal-w' AND number = " number
+
+static const char *
+change_waiting(struct rig *r, enum waiting_change change)
+{
+	static const char *const columns[] = { TEXT_COLUMNS };
+
+	switch (change) {
+	case W_FORGE:
+		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS(
+			"1") "; "
+			     "UPDATE t SET entry_id = 'f' || entry_id, number = 4, action = "
+			     "'proposal.applied'; "
+			     "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT "
+			     "org_id, entry_id FROM t";
+	case W_BARE:
+		return "CREATE TEMP TABLE t AS SELECT * FROM audit_entry WHERE " WAITS(
+			"1") "; "
+			     "UPDATE t SET entry_id = 'f' || entry_id, number = 0, mac = ''; "
+			     "INSERT INTO audit_entry SELECT * FROM t; INSERT INTO audit_pending SELECT "
+			     "org_id, entry_id FROM t";
+	case W_CHANGE: {
+		const char *c = one_of(r, columns, sizeof(columns) / sizeof(columns[0]) - 1); /* not its id */
+
+		return arena_printf(
+			&r->arena, "UPDATE audit_entry SET %s = %s || 'x' WHERE " WAITS("2"), c, c)
+			.ptr;
+	}
+	case W_MISSING:
+		return "DELETE FROM audit_pending WHERE entry_id IN (SELECT entry_id FROM audit_entry "
+		       "WHERE " WAITS("2") "); "
+					   "DELETE FROM audit_entry WHERE " WAITS("2");
+	case W_ROW_GONE:
+		return "DELETE FROM audit_entry WHERE " WAITS("3");
+	default: /* W_REPLAY */
+		return "ATTACH 'old.db' AS old; DROP INDEX audit_entry_by_number; "
+		       "INSERT INTO audit_entry SELECT * FROM old.audit_entry WHERE " WAITS(
+			       "3") "; "
+				    "INSERT INTO audit_pending SELECT org_id, entry_id FROM old.audit_entry "
+				    "WHERE " WAITS("3");
+	}
+}
+
+static void
+tamper_waiting(struct rig *r, enum waiting_change change)
+{
+	static const char *const names[] = { "forged", "bare", "changed", "missing", "row gone", "replayed" };
+	struct sealed done;
+	status s;
+
+	put_database(r, r->clean);
+	if (change == W_REPLAY) {
+		write_file(path(r, "old.db"), add_waiting(r, true));
+		put_database(r, r->clean);
+	}
+	(void)add_waiting(r, false);
+	attack_open(r);
+	CHECK(chdir(r->dir) == 0);
+	CHECK(attack(change_waiting(r, change)) > 0);
+	attack_close();
+	open_database(r);
+	s = audit_seal(&r->cx, r->org, path(r, "held"), &done);
+	close_database(r);
+	judge(r, arena_printf(&r->arena, "waiting, %s: the sealer", names[change]).ptr,
+		s == E_CONFLICT ? STR("refused") : STR(""));
+	ctx_clear(&r->cx);
+	judge(r, arena_printf(&r->arena, "waiting, %s: the verification", names[change]).ptr,
+		verify_stored(r));
 }
 
 static void
@@ -654,10 +815,12 @@ one_case(struct rig *r)
 		tamper_export(r, (enum export_change)draw(r, E_CHANGES));
 	else if (kind < 90)
 		tamper_stored(r, (enum stored_change)draw(r, S_CHANGES));
-	else if (kind < 95)
+	else if (kind < 92)
 		tamper_fork(r);
+	else if (kind < 97)
+		tamper_waiting(r, (enum waiting_change)draw(r, W_CHANGES));
 	else
-		tamper_rewrite(r);
+		tamper_rewrite(r, kind == 99);
 }
 
 /* An alarm that always rings is none: without the checkpoint we held, an older whole log is a log. */

@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/seal.h"
 #include "core/gate/tool.h"
 #include "core/ident/caller.h"
 #include "core/keys.h"

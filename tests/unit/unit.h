@@ -18,6 +18,7 @@
 #pragma pop_macro("fail")
 
 #include "base/limits.h"
+#include "core/keys.h"
 
 struct unit {
 	struct arena arena;
@@ -34,6 +35,15 @@ unit_done(struct unit *u)
 	__attribute__((cleanup(unit_done))) struct unit u;                                                   \
 	arena_init(&u.arena, LIMIT_REQUEST_ARENA);                                                           \
 	ctx_init(&u.cx, &u.arena)
+
+/* Keys for a test that only needs some: the log is not written without. */
+static inline const struct keys *
+unit_keys(void)
+{
+	static const struct keys keys = { .mac = "a key of a test" };
+
+	return &keys;
+}
 
 #define assert_str(s, literal)                                                                               \
 	do {                                                                                                 \

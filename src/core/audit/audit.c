@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "core/audit/row.h"
+#include "core/audit/seal/chain.h"
 #include "core/audit/vault.h"
 #include "core/id.h"
 #include "db/db.h"
@@ -142,6 +142,7 @@ insert(struct ctx *cx, const struct audit_row *row)
 #define X(type, member, key, doc) PARAM_##type(row->member),
 		AUDIT_COLUMNS(X)
 #undef X
+			TEXT(row->mac),
 	};
 
 	return db_later_args(cx, SQL_AUDIT_ADD, params, sizeof(params) / sizeof(params[0]));
@@ -168,6 +169,19 @@ tell(struct ctx *cx, const struct audit_entry *e)
 	collect(cx, e->after, &cx->told->after);
 }
 
+/* The next of the chain whose lock is held; 0: none is. */
+static status
+number(struct ctx *cx, const struct audit_entry *e, struct audit_row *row)
+{
+	if (e->chain) {
+		CHECK(str_eq(e->chain->proposal_id, e->proposal_id));
+		row->number = ++e->chain->number;
+		return OK;
+	}
+	return cx->rights_held && !row->proposal_id.len ? chain_rights_next(cx, row->org_id, &row->number)
+							: OK;
+}
+
 status
 audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id)
 {
@@ -185,6 +199,8 @@ audit_add(struct ctx *cx, const struct audit_entry *e, str *out_id)
 	row.before_hash = hashes.before;
 	row.after_hash = hashes.after;
 	row.diff_hash = hashes.diff;
+	TRY(number(cx, e, &row));
+	TRY(audit_row_mac(cx, &row, &row.mac));
 	TRY(insert(cx, &row));
 	if (out_id)
 		*out_id = row.id;

@@ -2,7 +2,7 @@
 /*
  * audit: what happened, written in the same transaction as it happened (AU-1).
  *
- * An entry is append-only by trigger on both databases. Values (previous, new,
+ * An entry is append-only by trigger on both databases, and carries a MAC under the key outside of them. Values (previous, new,
  * diff) are not in it: the entry holds salted hashes, the values lie encrypted
  * beside it under a key per subject, so that destroying the key erases them and
  * every proof stays valid (AU-5). Arguments are never recorded, only their hash (AU-3).
@@ -66,6 +66,8 @@ enum audit_action {
 };
 const char *audit_action_name(enum audit_action a);
 
+struct audit_chain;
+
 /*
  * What the caller knows about the event; the rest (actor, delegator, transport, time) comes from cx->caller.
  * Without one the actor is the system, and org_id says whose log it is. Each text at most LIMIT_AUDIT_TEXT
@@ -87,6 +89,7 @@ struct audit_entry {
 	int64_t version;		   /* of the resource, where it has one */
 	const struct json *before, *after; /* the change; encrypted beside the log */
 	str subject;			   /* whose key encrypts them; empty: the organization's */
+	struct audit_chain *chain;	   /* of the proposal that is locked (chain.h); NULL: none is */
 };
 
 /* Where cx->told is set: the values of what is recorded meanwhile, entries one after the other. */
@@ -96,8 +99,9 @@ struct audit_told {
 
 /*
  * Inside tx_run. *out_id (may be NULL) is the entry's id. If it fails the transaction fails: no record, no
- * effect.
+ * effect. Needs cx->keys.
  *
+ * E_TAMPERED   the organization's count of changes of rights was changed outside of Countersign
  * E_INVALID    a value has numbers that do not survive the canonical form, approvers is not an array
  * E_TOO_LARGE  a text is longer than LIMIT_AUDIT_TEXT
  */

@@ -105,6 +105,16 @@ checkpoint_origin(struct arena *a, str org_id)
 	return arena_printf(a, "countersign/%.*s", STR_ARG(org_id));
 }
 
+struct checkpoint_key
+checkpoint_key_own(struct ctx *cx, str org_id)
+{
+	struct checkpoint_key key = { .name = checkpoint_origin(cx->arena, org_id) };
+
+	CHECK(cx->keys != NULL);
+	memcpy(key.bytes, cx->keys->sign_public, sizeof(key.bytes));
+	return key;
+}
+
 static str
 body(struct arena *a, const struct checkpoint *c)
 {

@@ -30,6 +30,9 @@ struct checkpoint_key {
 	unsigned char bytes[32];
 };
 
+/* The key by which we sign an organization's log. Needs cx->keys. */
+struct checkpoint_key checkpoint_key_own(struct ctx *cx, str org_id);
+
 /* The origin of an organization's log, "countersign/<org id>". */
 str checkpoint_origin(struct arena *a, str org_id);
 

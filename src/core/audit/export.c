@@ -206,7 +206,7 @@ audit_export_page(
 	TRY(write_leaves(cx, e, leaves, count, out));
 	if (out->overflow)
 		return fail(cx, E_TOO_LARGE, "the page is too large; take fewer entries");
-	*out_at = (struct audit_exported){ .size = c.size, .next = to };
+	*out_at = (struct audit_exported){ .size = c.size, .next = to, .checkpoint = c };
 	return OK;
 }
 

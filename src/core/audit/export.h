@@ -32,6 +32,7 @@ struct audit_export {
 /* Where a page ended. */
 struct audit_exported {
 	int64_t size, next; /* next == size: that was the last page */
+	struct tree_checkpoint checkpoint;
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "core/audit/audit.h"
 #include "core/audit/export.h"
 #include "core/audit/query.h"
+#include "core/audit/seal/seal.h"
 #include "core/proposal/kept/retention.h"
 #include "db/db.h"
 
@@ -23,6 +24,14 @@ find_org(struct ctx *cx, str slug, str *out_org_id)
 #define SLUG_FIELD(st) FIELD_TEXT(st, slug, .need = true, .min = 1, .max = 100, .doc = "The organization.")
 #define ID_FIELD(st)   FIELD_TEXT(st, id, .need = true, .min = 1, .max = 64, .doc = "The entry.")
 
+/* What was given as signed is held against the log from then on. */
+static void
+gives(struct ctx *cx, str org_id, const struct tree_checkpoint *c)
+{
+	if (cx->sealer)
+		sealer_gives(cx->sealer, org_id, c);
+}
+
 /* --- list --- */
 
 static const char *const yes_no[] = { "true", "false", NULL };
@@ -34,7 +43,7 @@ struct list_in {
 		delegator_id, model, outcome, prompt_hash, prompt_version, proposal_id, provider, reason,
 		resource_id, resource_key, resource_type, risk, subject, token_id, tool, tool_call_id,
 		transport, via_token, with_override, after_hash, before_hash, diff_hash;
-	int64_t version;
+	int64_t number, version;
 };
 
 #define LIST_TEXT(member, text) FIELD_TEXT(struct list_in, member, .max = LIMIT_AUDIT_TEXT, .doc = text)
@@ -77,6 +86,7 @@ static const struct field list_in[] = {
 	LIST_TEXT(after_hash, "Only with this new value, by salted hash."),
 	LIST_TEXT(before_hash, "Only with this previous value, by salted hash."),
 	LIST_TEXT(diff_hash, "Only with this change, by salted hash."),
+	FIELD_INT(struct list_in, number, .doc = "Only with this number in its chain."),
 	FIELD_INT(struct list_in, version, .doc = "Only of this version."),
 	FIELD_END,
 };
@@ -113,6 +123,7 @@ filter_of(const struct list_in *in)
 			.delegator_id = in->delegator_id,
 			.diff_hash = in->diff_hash,
 			.model = in->model,
+			.number = in->number,
 			.outcome = in->outcome,
 			.prompt_hash = in->prompt_hash,
 			.prompt_version = in->prompt_version,
@@ -276,6 +287,7 @@ run_proof(struct ctx *cx, const void *arg, struct json_out *out)
 
 	TRY(find_whole(cx, in->slug, &org_id));
 	TRY(audit_inclusion(cx, org_id, in->id, &found));
+	gives(cx, org_id, &found.checkpoint);
 	json_out_int(out, "leafIndex", found.leaf_index);
 	json_out_int(out, "size", found.checkpoint.size);
 	json_out_str(out, "leaf", found.leaf);
@@ -357,6 +369,7 @@ run_checkpoint(struct ctx *cx, const void *arg, struct json_out *out)
 	if (!cx->keys)
 		return fail(cx, E_UNAVAILABLE, "this server has no key file");
 	TRY(tree_checkpoint(cx, org_id, &found));
+	gives(cx, org_id, &found);
 	json_out_int(out, "size", found.size);
 	json_out_str(out, "checkpoint", found.note);
 	json_out_str(out, "key",
@@ -404,6 +417,7 @@ run_export(struct ctx *cx, const void *arg, struct json_out *out)
 	e.format = str_eq(in->format, STR("csv")) ? AUDIT_CSV : AUDIT_JSONL;
 	buf_init(&b, cx->arena, LIMIT_HTTP_ANSWER);
 	TRY(audit_export_page(cx, &e, &b, &at));
+	gives(cx, e.org_id, &at.checkpoint);
 	json_out_raw(out, NULL, buf_str(&b));
 	return OK;
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/keys.h"
 
 /* JSON columns come from the database as text. */
 #define ROW_TEXT(member) FIELD_TEXT(struct audit_row, member)
@@ -15,6 +16,14 @@ const struct field audit_row_fields[] = {
 	AUDIT_COLUMNS(X)
 #undef X
 		FIELD_END,
+};
+
+const struct field audit_row_sealed[] = {
+#define X(type, member, key, doc) ROW_##type(member),
+	AUDIT_COLUMNS(X)
+#undef X
+		FIELD_TEXT(struct audit_row, mac),
+	FIELD_END,
 };
 
 static void
@@ -69,6 +78,18 @@ audit_row_leaf(struct ctx *cx, const struct audit_row *row, str *out_bytes)
 	json_out_end(&o);
 	s = buf_finish(&b, out_bytes);
 	return s == OK ? OK : fail(cx, s, "an audit entry is larger than %zu bytes", LIMIT_AUDIT_LEAF);
+}
+
+status
+audit_row_mac(struct ctx *cx, const struct audit_row *row, str *out)
+{
+	str parts[] = { STR("entry"), { NULL, 0 } };
+
+	if (!cx->keys)
+		return fail(cx, E_INTERNAL, "the audit log is not written without the key file");
+	TRY(audit_row_leaf(cx, row, &parts[1]));
+	*out = keys_mac_hex(cx->arena, cx->keys, parts, 2);
+	return OK;
 }
 
 void

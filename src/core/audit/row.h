@@ -30,6 +30,7 @@
 	X(TEXT, diff_hash,      "diffHash",      "Salted hash of the list of changes.") \
 	X(TEXT, id,             "id",            "The entry.") \
 	X(TEXT, model,          "model",         "The agent's model.") \
+	X(INT,  number,         "number",        "Its number among the entries of its proposal or, without one, among changes of rights.") \
 	X(TEXT, org_id,         "orgId",         "Whose log it is.") \
 	X(TEXT, outcome,        "outcome",       "How it ended.") \
 	X(TEXT, prompt_hash,    "promptHash",    "Hash of the agent's prompt.") \
@@ -59,10 +60,20 @@ struct audit_row {
 #define X(type, member, key, doc) AUDIT_MEMBER_##type member;
 	AUDIT_COLUMNS(X)
 #undef X
+	str mac; /* where it was asked for; hex */
 };
 
 /* How a statement's row fills it (JSON columns as text). In the order of the list. */
 extern const struct field audit_row_fields[];
+
+/* The same, and the MAC. */
+extern const struct field audit_row_sealed[];
+
+/*
+ * The MAC of an entry: of the bytes of its leaf, so of every column, its id and number among them, under the key outside
+ * the database. Needs cx->keys. E_TOO_LARGE as audit_row_leaf
+ */
+status audit_row_mac(struct ctx *cx, const struct audit_row *row, str *out) MUST_USE;
 
 /*
  * The bytes that are hashed as a leaf: the canonical JSON of all columns that are not empty, 0 or false, and

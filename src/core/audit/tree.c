@@ -268,7 +268,8 @@ static const struct field leaf_fields[] = {
 #define X(type, member, key, doc) LEAF_##type(member),
 	AUDIT_COLUMNS(X)
 #undef X
-		FIELD_END,
+		FIELD_TEXT(struct tree_leaf, row.mac),
+	FIELD_END,
 };
 
 status

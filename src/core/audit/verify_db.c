@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/check.h"
 #include "base/limits.h"
+#include "core/audit/seal/chain.h"
 #include "core/audit/vault.h"
 #include "core/audit/verify.h"
 #include "db/db.h"
@@ -143,6 +144,8 @@ check_leaf(struct ctx *cx, struct check *c, const struct tree_leaf *l)
 	if (!tree_hash(l->hash, &stored) || !merkle_equal(&leaf, &stored))
 		problem(c, cx, "the entry %.*s (leaf %" PRId64 ") was changed", STR_ARG(l->entry_id),
 			l->leaf_index);
+	else if (cx->keys && l->row.mac.len && chain_check_mac(cx, &l->row) != OK)
+		problem(c, cx, "%.*s", STR_ARG(ctx_message(cx, E_CONFLICT)));
 	count = merkle_append(&c->edge, &leaf, done);
 	for (size_t i = 0; i < count; i++)
 		check_done(cx, c, &done[i]);
@@ -281,6 +284,88 @@ check_values(struct ctx *cx, struct check *c)
 	return OK;
 }
 
+/* --- MACs and numbers (chain.h) --- */
+
+/* What waits to be sealed, page by page. Without the key their numbers are looked at, and not their MACs. */
+static status
+check_waiting(struct ctx *cx, struct check *c)
+{
+	char after[65] = "";
+	bool more = true;
+
+	while (more && !broken(c)) {
+		struct arena_mark mark = arena_mark(cx->arena);
+		struct audit_row *rows;
+		size_t count;
+		status s = OK;
+
+		TRY(db_all(cx, SQL_AUDIT_PENDING_PAGE, audit_row_sealed, sizeof(*rows), &rows, &count,
+			TEXT(c->org_id), INT(PAGE), TEXT(str_of(after))));
+		for (size_t i = 0; cx->keys && s == OK && i < count; i++)
+			s = chain_check_mac(cx, &rows[i]);
+		if (s == E_CONFLICT)
+			problem(c, cx, "%.*s", STR_ARG(ctx_message(cx, s)));
+		else
+			TRY(s);
+		more = count == PAGE && rows[count - 1].id.len < sizeof(after);
+		if (more)
+			memcpy(after, rows[count - 1].id.ptr, rows[count - 1].id.len + 1);
+		if (!broken(c))
+			arena_rewind(cx->arena, mark);
+	}
+	return OK;
+}
+
+struct shifted {
+	str proposal_id;
+	int64_t entries, last;
+};
+static const struct field shifted_fields[] = {
+	FIELD_TEXT(struct shifted, proposal_id),
+	FIELD_INT(struct shifted, entries),
+	FIELD_INT(struct shifted, last),
+	FIELD_END,
+};
+
+/* The last entry of every proposal, and of the changes of rights. */
+static status
+check_ends(struct ctx *cx, struct check *c)
+{
+	struct shifted found;
+	str wrong = { NULL, 0 };
+	status s = db_one(cx, SQL_AUDIT_SHIFTED, shifted_fields, &found, TEXT(c->org_id));
+
+	if (s == OK)
+		problem(c, cx,
+			"the proposal %.*s does not fit its entries: it was sealed with %" PRId64
+			" of them, and the last one that is there is number %" PRId64,
+			STR_ARG(found.proposal_id), found.entries, found.last ? found.last : 1);
+	else if (s != E_NOT_FOUND)
+		return s;
+	ctx_clear(cx);
+	if (cx->keys)
+		TRY(chain_rights_problem(cx, c->org_id, &wrong));
+	if (wrong.len)
+		problem(c, cx, "%.*s", STR_ARG(wrong));
+	return OK;
+}
+
+static status
+check_chains(struct ctx *cx, struct check *c)
+{
+	status s;
+
+	TRY(check_waiting(cx, c));
+	s = broken(c) ? OK : chain_check_all(cx, c->org_id);
+	if (s == E_CONFLICT) {
+		problem(c, cx, "%.*s", STR_ARG(ctx_message(cx, s)));
+		ctx_clear(cx);
+		return OK;
+	}
+	TRY(s);
+	return broken(c) ? OK : check_ends(cx, c);
+}
+
 /* --- all of it --- */
 
 struct counts {
@@ -381,6 +466,8 @@ verify(struct ctx *cx, void *arg)
 		check_head(cx, c);
 		TRY(check_counts(cx, c));
 	}
+	if (!broken(c))
+		TRY(check_chains(cx, c));
 	if (!broken(c) && cx->keys)
 		TRY(check_values(cx, c));
 	return OK;

@@ -389,7 +389,8 @@ record(struct ctx *cx, struct applying *a, enum audit_action action, const char 
 		.before = r->before,
 		.after = r->after,
 		.subject = r->before || r->after ? r->subject : (str){ 0 },
-		.outcome = str_of(outcome) };
+		.outcome = str_of(outcome),
+		.chain = a->p.chain };
 	struct audit_entry proposal = change;
 
 	TRY(approvers(cx, a, &change.approvers));
@@ -563,8 +564,9 @@ reopen(struct ctx *cx, struct applying *a)
 
 	a->p.asks_more = ctx_message(cx, E_APPROVAL);
 	ctx_clear(cx);
-	TRY(row_step(cx, &a->p, PROPOSAL_EVENT_RECOUNT));
+	e.chain = a->p.chain;
 	TRY(audit_add(cx, &e, NULL));
+	TRY(row_step(cx, &a->p, PROPOSAL_EVENT_RECOUNT));
 	proposal_emit(cx, &a->p);
 	return OK;
 }

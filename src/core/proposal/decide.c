@@ -141,7 +141,8 @@ audit_decision(struct ctx *cx, const struct proposal *p, enum audit_action actio
 		.args_hash = p->payload_hash,
 		.risk = p->risk,
 		.decision = v->decision,
-		.via_token = v->via_token };
+		.via_token = v->via_token,
+		.chain = p->chain };
 
 	return audit_add(cx, &entry, NULL);
 }
@@ -208,13 +209,14 @@ proposal_approve(struct ctx *cx, str id, str view_hash, struct proposal *out)
 		return fail(cx, E_UNAVAILABLE, "stopped after the vote");
 	TRY(tally_count(cx, &p, t));
 	p.tally = t;
+	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
 	if (p.state == PROPOSAL_PENDING && t->enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_QUORUM));
 	if (p.state == PROPOSAL_APPROVED && !t->enough)
 		TRY(row_step(cx, &p, PROPOSAL_EVENT_RECOUNT));
+	TRY(row_count(cx, &p));
 	if (FAULT_FAILS(vote_after_step))
-		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
-	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_APPROVED, &v));
+		return fail(cx, E_UNAVAILABLE, "stopped after the audit entry");
 	proposal_emit(cx, &p);
 	*out = p;
 	return OK;
@@ -230,8 +232,8 @@ proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal
 	TRY(check_vote(cx, &p, view_hash, false));
 	TRY(cast(cx, &p, view_hash, reason.len ? "denied_with_reason" : "denied", reason, &v));
 	p.resolved_at = v.voted_at;
-	TRY(row_step(cx, &p, PROPOSAL_EVENT_DENY));
 	TRY(audit_decision(cx, &p, AUDIT_PROPOSAL_DENIED, &v));
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_DENY));
 	proposal_emit(cx, &p);
 	*out = p;
 	return OK;
@@ -252,13 +254,14 @@ proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 	TRY(check_open(cx, &p));
 	TRY(tx_now_us(cx, &p.resolved_at));
 	p.error = note;
-	TRY(row_step(cx, &p, PROPOSAL_EVENT_CANCEL));
+	entry.chain = p.chain;
 	entry.resource_id = entry.resource_key = entry.proposal_id = p.id;
 	entry.tool = p.tool;
 	entry.tool_call_id = p.tool_call_id;
 	entry.args_hash = p.payload_hash;
 	entry.risk = p.risk;
 	TRY(audit_add(cx, &entry, NULL));
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_CANCEL));
 	proposal_emit(cx, &p);
 	*out = p;
 	return OK;
@@ -284,14 +287,15 @@ proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
 	if ((p.state != PROPOSAL_PENDING && p.state != PROPOSAL_APPROVED) || p.expires_at > now_us)
 		return OK; /* somebody was faster */
 	p.resolved_at = now_us;
-	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
-	if (FAULT_FAILS(expire_after_step))
-		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
+	entry.chain = p.chain;
 	entry.tool = p.tool;
 	entry.tool_call_id = p.tool_call_id;
 	entry.args_hash = p.payload_hash;
 	entry.risk = p.risk;
 	TRY(audit_add(cx, &entry, NULL));
+	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
+	if (FAULT_FAILS(expire_after_step))
+		return fail(cx, E_UNAVAILABLE, "stopped after the audit entry");
 	proposal_emit(cx, &p);
 	*out_expired = true;
 	return OK;

@@ -15,6 +15,7 @@
 #ifndef CORE_PROPOSAL_PROPOSAL_H
 #define CORE_PROPOSAL_PROPOSAL_H
 
+#include "core/audit/seal/chain.h"
 #include "core/gate/policy.h"
 #include "core/proposal/lifecycle.h"
 
@@ -70,6 +71,9 @@ struct proposal {
 	str subject;	     /* whom it is about: erased with them; or empty */
 	str erased;	     /* JSON: it was taken out what it said (retention.h); or empty */
 	str mac;
+	int64_t entries;    /* the number of its last entry in the log; 0: from before there were numbers */
+	int64_t last_entry; /* the same as the log has it; 0: none but the first */
+	struct audit_chain *chain;    /* while it is locked, shared by its copies: goes into its entries */
 	bool at_once;		      /* the tool is direct, and policy asks nobody (TL-5); not stored */
 	bool fresh;		      /* made in this transaction: nobody can have voted yet */
 	bool proposer_may;	      /* of a fresh one: who asked holds the tool's own rules, too */

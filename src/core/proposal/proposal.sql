@@ -4,16 +4,20 @@
 INSERT INTO proposal (org_id, proposal_id, call_id, state, tool, tool_version, effect, proposer_id, proposer_kind,
 	delegator_id, token_id, transport, payload, payload_hash, card, view_hash, summary, risk, environment_id,
 	resource_type, resource_key, votes_needed, four_eyes, policy_version, provenance, idempotency_key, request_hash,
-	salt, minted_id, minted_at, created_at, changed_at, expires_at, fence, mac, facts, subject)
+	salt, minted_id, minted_at, created_at, changed_at, expires_at, fence, mac, facts, subject, entries)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-	$25, $26, $27, $28, $29, $30, $31, $31, $32, 0, $33, $34, $35)
+	$25, $26, $27, $28, $29, $30, $31, $31, $32, 0, $33, $34, $35, $36)
 
 -- name: proposal_get
+-- With the number of its last entry in the log, which must be the one that it is sealed with.
 SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.proposer_id, p.proposer_kind,
 	p.delegator_id, p.token_id, p.transport, p.idempotency_key, p.payload, p.payload_hash, p.card, p.view_hash, p.summary, p.risk, p.environment_id,
 	p.resource_type, p.resource_key, p.votes_needed, p.four_eyes, p.policy_version, p.request_hash, p.salt,
 	p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id, p.applied_audit_id, p.applied_version,
-	p.result, p.error, p.resolved_at, p.provenance, p.fence, p.deadline_at, p.facts, p.mac, p.subject, p.erased
+	p.result, p.error, p.resolved_at, p.provenance, p.fence, p.deadline_at, p.facts, p.mac, p.subject, p.erased,
+	p.entries,
+	COALESCE((SELECT max(e.number) FROM audit_entry e
+		WHERE e.org_id = p.org_id AND e.proposal_id = p.proposal_id AND e.number > 1), 0)
 FROM proposal p WHERE p.org_id = $1 AND p.proposal_id = $2
 
 -- name: proposal_lock sqlite
@@ -27,8 +31,11 @@ SELECT proposal_id FROM proposal WHERE org_id = $1 AND proposer_id = $2 AND idem
 -- name: proposal_finish
 UPDATE proposal SET state = $4, resolved_at = $5, applier_id = $6, applied_audit_id = $7, applied_version = $8,
 	result = $9, error = $10, mac = $11, changed_at = $12, fence = $13, deadline_at = $14,
-	votes_needed = $15, subject = $16
+	votes_needed = $15, subject = $16, entries = $17
 WHERE org_id = $1 AND proposal_id = $2 AND state = $3
+
+-- name: proposal_entries
+UPDATE proposal SET entries = $3, mac = $4 WHERE org_id = $1 AND proposal_id = $2
 
 -- name: proposal_list
 -- Newest first; a filter that is empty does not filter.
@@ -37,7 +44,9 @@ SELECT p.proposal_id, p.call_id, p.state, p.tool, p.tool_version, p.effect, p.pr
 	p.summary, p.risk, p.environment_id, p.resource_type, p.resource_key, p.votes_needed, p.four_eyes,
 	p.policy_version, p.request_hash, p.salt, p.minted_id, p.minted_at, p.created_at, p.expires_at, p.applier_id,
 	p.applied_audit_id, p.applied_version, p.result, p.error, p.resolved_at, p.provenance, p.fence,
-	p.deadline_at, p.facts, p.mac, p.subject, p.erased
+	p.deadline_at, p.facts, p.mac, p.subject, p.erased, p.entries,
+	COALESCE((SELECT max(e.number) FROM audit_entry e
+		WHERE e.org_id = p.org_id AND e.proposal_id = p.proposal_id AND e.number > 1), 0)
 FROM proposal p
 WHERE p.org_id = $1 AND p.proposal_id < $2 AND ($3 = '' OR p.state = $3) AND ($4 = '' OR p.tool = $4)
 	AND ($5 = '' OR p.proposer_id = $5)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/proposal/proposal.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/random.h"
@@ -251,6 +252,7 @@ store(struct ctx *cx, void *arg)
 	if (FAULT_FAILS(propose_after_store))
 		return fail(cx, E_UNAVAILABLE, "stopped before the audit entry");
 	entry.tool_call_id = m->p.tool_call_id;
+	entry.chain = &(struct audit_chain){ .proposal_id = m->p.id };
 	TRY(audit_add(cx, &entry, NULL));
 	proposal_emit(cx, &m->p);
 	return OK;
@@ -528,6 +530,8 @@ proposal_call_in_read(struct ctx *cx, const struct propose_in *in, struct propos
 void
 proposal_emit(struct ctx *cx, const struct proposal *p)
 {
+	/* its row says how many entries it has, or nobody could use it again */
+	CHECK(!p->chain || p->chain->kept == p->chain->number);
 	event_emit(cx, &(struct event){ .org_id = p->org_id,
 			       .id = p->id,
 			       .type = arena_printf(cx->arena, "proposal.%.*s", STR_ARG(p->state_name)),

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "base/limits.h"
+#include "core/audit/seal/numbers.h"
 #include "core/card/card.h"
 #include "core/gate/gate.h"
 #include "core/keys.h"
@@ -14,7 +15,6 @@
 #include "json/out.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 
 #include "core/proposal/proposal.sql.h" /* SQL_PROPOSAL_*, generated from proposal.sql */
 
@@ -62,28 +62,17 @@ static const struct field columns[] = {
 	FIELD_TEXT(struct proposal, mac),
 	FIELD_TEXT(struct proposal, subject),
 	FIELD_TEXT(struct proposal, erased),
+	FIELD_INT(struct proposal, entries),
+	FIELD_INT(struct proposal, last_entry),
 	FIELD_END,
 };
 
 /* --- the seal of a row --- */
 
-static str
-hex(struct arena *a, const unsigned char bytes[32])
-{
-	char *text = arena_alloc(a, 65);
-
-	(void)sodium_bin2hex(text, 65, bytes, 32);
-	return (str){ text, 64 };
-}
-
 str
 row_mac(struct ctx *cx, const str *parts, size_t count)
 {
-	unsigned char mac[32];
-
-	CHECK(cx->keys != NULL);
-	keys_mac(cx->keys, parts, count, mac);
-	return hex(cx->arena, mac);
+	return keys_mac_hex(cx->arena, cx->keys, parts, count);
 }
 
 #define SIZE(list) (sizeof(list) / sizeof((list)[0]))
@@ -102,17 +91,20 @@ seal_core(struct ctx *cx, const struct proposal *p)
 		arena_int(cx->arena, p->expires_at), p->applier_id, p->applied_audit_id,
 		arena_int(cx->arena, p->applied_version), secret_hash(cx->arena, p->result),
 		secret_hash(cx->arena, p->error), arena_int(cx->arena, p->resolved_at) };
-	str parts[SIZE(always) + 3];
+	str parts[SIZE(always) + 4];
 	size_t count = SIZE(always);
 
-	/* then what not every row has: one part, two, or three, so rows of two kinds never have as many */
+	/* then what not every row has: one part, two, three, or with numbered entries all four, so rows of two kinds never
+	 * have as many */
 	memcpy(parts, always, sizeof(always));
-	if (p->facts.len)
+	if (p->facts.len || p->entries)
 		parts[count++] = p->facts;
-	if (p->fence) {
+	if (p->fence || p->entries) {
 		parts[count++] = arena_int(cx->arena, p->fence);
 		parts[count++] = arena_int(cx->arena, p->deadline_at);
 	}
+	if (p->entries)
+		parts[count++] = arena_int(cx->arena, p->entries);
 	return row_mac(cx, parts, count);
 }
 
@@ -143,7 +135,13 @@ verify(struct ctx *cx, struct proposal *p)
 	if (!str_eq(secret_hash(cx->arena, p->payload), p->payload_hash) ||
 		!str_eq(secret_hash(cx->arena, p->card), p->view_hash))
 		return tampered(cx, p->id);
-	return OK;
+	/* the first entry is in no index by number; a row from before has none that has one */
+	if (p->last_entry == (p->entries > 1 ? p->entries : 0))
+		return OK;
+	return fail(cx, E_TAMPERED,
+		"proposal %.*s does not fit its entries in the audit log: one of them was put back, added or "
+		"deleted outside of Countersign; nothing was done",
+		STR_ARG(p->id));
 }
 
 status
@@ -160,6 +158,17 @@ row_card(struct ctx *cx, const struct proposal *p, const struct json **out)
 	return OK;
 }
 
+/* Where it begins after the upgrade, number 1 stands for what was before. */
+static struct audit_chain *
+row_chain(struct arena *a, const struct proposal *p)
+{
+	struct audit_chain *chain = ARENA_NEW(a, struct audit_chain);
+
+	*chain = (struct audit_chain){ .proposal_id = p->id, .number = p->entries ? p->entries : 1 };
+	chain->kept = chain->number;
+	return chain;
+}
+
 status
 row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 {
@@ -172,6 +181,7 @@ row_get(struct ctx *cx, str org_id, str id, struct proposal *out)
 	p.org_id = org_id;
 	TRY(verify(cx, &p));
 	TRY(row_card(cx, &p, &p.card_read));
+	p.chain = row_chain(cx->arena, &p);
 	*out = p;
 	return OK;
 }
@@ -194,7 +204,14 @@ row_lock(struct ctx *cx, str org_id, str id, struct proposal *out)
 	TRY(s);
 	if (!PLANTED(clock_before_lock))
 		tx_waited(cx); /* perhaps for long: expiry is decided by the time after the lock */
-	return row_get(cx, org_id, id, out);
+	TRY(row_get(cx, org_id, id, out));
+	/* only now: without the lock it may have been decided since it was read */
+	if (numbers_behind(cx->numbers, org_id, id, out->entries))
+		return fail(cx, E_TAMPERED,
+			"proposal %.*s was put back: more was decided about it than the database says; "
+			"nothing was done",
+			STR_ARG(id));
+	return OK;
 }
 
 status
@@ -233,6 +250,7 @@ status
 row_add(struct ctx *cx, struct proposal *p)
 {
 	p->state_name = str_of(proposal_state_name(p->state));
+	p->entries = 1; /* the one that says that it was made */
 	p->mac = row_seal(cx, p);
 	return db_later(cx, SQL_PROPOSAL_ADD, TEXT(p->org_id), TEXT(p->id), TEXT(p->tool_call_id),
 		TEXT(p->state_name), TEXT(p->tool), INT(p->tool_version), TEXT(p->effect),
@@ -242,7 +260,15 @@ row_add(struct ctx *cx, struct proposal *p)
 		TEXT(p->resource_type), TEXT(p->resource_key), INT(p->votes_needed), INT(p->four_eyes),
 		INT(p->policy_version), TEXT(p->provenance), or_null(p->idempotency_key),
 		TEXT(p->request_hash), TEXT(p->salt), TEXT(p->minted_id), INT(p->minted_at),
-		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), or_null(p->subject));
+		INT(p->created_at), INT(p->expires_at), TEXT(p->mac), TEXT(p->facts), or_null(p->subject),
+		INT(p->entries));
+}
+
+/* Outside the database, once this has committed (numbers.h). */
+static void
+remember(struct ctx *cx, const struct proposal *p)
+{
+	numbers_see_later(cx, p->org_id, p->id, p->entries, p->expires_at + LIMIT_NUMBERS_US);
 }
 
 status
@@ -255,19 +281,35 @@ row_step(struct ctx *cx, struct proposal *p, enum proposal_event event)
 		return row_gone(cx, p);
 	TRY(tx_now_us(cx, &now_us));
 	next.state_name = str_of(proposal_state_name(next.state));
+	next.entries = next.chain->number;
 	next.mac = row_seal(cx, &next);
 	TRY(db_run_count(cx, SQL_PROPOSAL_FINISH, &rows, TEXT(p->org_id), TEXT(p->id), TEXT(p->state_name),
 		TEXT(next.state_name), next.resolved_at ? INT(next.resolved_at) : NIL,
 		or_null(next.applier_id), or_null(next.applied_audit_id),
 		next.applied_version ? INT(next.applied_version) : NIL, or_null(next.result),
 		or_null(next.error), TEXT(next.mac), INT(now_us), INT(next.fence),
-		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed),
-		or_null(next.subject)));
+		next.deadline_at ? INT(next.deadline_at) : NIL, INT(next.votes_needed), or_null(next.subject),
+		INT(next.entries)));
 	/* the row is locked and was just read: it cannot have moved */
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
+	next.chain->kept = next.entries;
+	remember(cx, &next);
 	*p = next;
 	return OK;
+}
+
+status
+row_count(struct ctx *cx, struct proposal *p)
+{
+	if (p->chain->kept == p->chain->number)
+		return OK;
+	p->entries = p->chain->kept = p->chain->number;
+	p->mac = row_seal(cx, p);
+	if (!p->erased.len) /* many are erased in one transaction, and none of them is to be decided any more */
+		remember(cx, p);
+	return db_later(
+		cx, SQL_PROPOSAL_ENTRIES, TEXT(p->org_id), TEXT(p->id), INT(p->entries), TEXT(p->mac));
 }
 
 str

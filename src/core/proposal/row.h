@@ -3,8 +3,8 @@
  * row: a stored proposal and its votes, loaded under lock and verified. Private to core/proposal.
  *
  * What the database gives back is trusted only after its MAC (a key the database does not have), the
- * payload's hash and the card's hash have been checked: a row that was edited, or a vote that was forged, is
- * E_TAMPERED before it is acted on.
+ * payload's hash and the card's hash have been checked, and the number of its last entry in the log against the one under
+ * the MAC: a row that was edited or put back, or a vote that was forged, is E_TAMPERED before it is acted on.
  */
 #ifndef CORE_PROPOSAL_ROW_H
 #define CORE_PROPOSAL_ROW_H
@@ -39,8 +39,14 @@ str row_mac(struct ctx *cx, const str *parts, size_t count);
 /* The seal of p as it is: what is stored beside it. */
 str row_seal(struct ctx *cx, const struct proposal *p);
 
-/* Takes the step and writes it. E_GONE it is not possible from where it is. */
+/*
+ * Takes the step and writes it, with the number of its last entry: entries come before the step. E_GONE it is not possible
+ * from where it is.
+ */
 status row_step(struct ctx *cx, struct proposal *p, enum proposal_event event) MUST_USE;
+
+/* Writes the number of its last entry where no step did: a decision that moves no state. */
+status row_count(struct ctx *cx, struct proposal *p) MUST_USE;
 
 /* "propose:<id>.<nonce>", and whether a token is p's. */
 str row_token(struct ctx *cx, const struct proposal *p);

@@ -240,6 +240,8 @@ can_fail(const struct op *op, status s)
 	case E_STEP_UP:
 	case E_APPROVAL:
 		return op->authority;
+	case E_TAMPERED: /* the count of changes of rights (core/audit/seal/chain.h) */
+		return op->tx == OP_TX_RIGHTS;
 	default:
 		return false;
 	}

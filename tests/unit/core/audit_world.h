@@ -9,7 +9,7 @@
 #include "core/audit/audit.h"
 #include "core/audit/export.h"
 #include "core/audit/query.h"
-#include "core/audit/seal.h"
+#include "core/audit/seal/seal.h"
 #include "core/audit/verify.h"
 #include "core/id.h"
 

@@ -177,6 +177,7 @@ world_make(struct world *w, bool postgres)
 
 	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&w->cx, &w->arena);
+	w->cx.keys = unit_keys();
 	database_make(&w->database, postgres);
 	options = database_options(&w->database);
 	assert_status(db_open(&w->cx, &options, &w->cx.db), OK);

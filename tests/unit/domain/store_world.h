@@ -35,6 +35,7 @@ make_world(void **state)
 	CHECK(w != NULL);
 	arena_init(&w->arena, LIMIT_REQUEST_ARENA);
 	ctx_init(&w->cx, &w->arena);
+	w->cx.keys = unit_keys();
 	database_make(&w->database, on_postgres);
 	options = database_options(&w->database);
 	assert_status(db_open(&w->cx, &options, &w->cx.db), OK);

@@ -29,10 +29,10 @@ world_make(struct world *w, bool postgres)
 	assert_status(db_open(cx, &options, &cx->db), OK);
 	assert_status(db_migrate(cx, &applied), OK);
 	assert_status(db_prepare(cx), OK);
-	assert_status(org_bootstrap(cx, STR("ada@example.org"), &w->first), OK);
 	assert_true(sodium_init() >= 0);
 	memset(&w->keys, 7, sizeof(w->keys));
 	cx->keys = &w->keys;
+	assert_status(org_bootstrap(cx, STR("ada@example.org"), &w->first), OK);
 }
 
 static void

@@ -201,7 +201,8 @@ entry_of(const struct proposal *p, enum audit_action action, const char *why)
 		.tool_call_id = p->tool_call_id,
 		.args_hash = p->payload_hash,
 		.risk = p->risk,
-		.reason = str_of(why) };
+		.reason = str_of(why),
+		.chain = p->chain };
 }
 
 static status
@@ -223,7 +224,8 @@ take_out(struct ctx *cx, struct proposal *p, const char *why)
 		TEXT(next.card), TEXT(next.summary), TEXT(next.erased), TEXT(next.mac)));
 	if (rows != 1)
 		return fail(cx, E_INTERNAL, "proposal %.*s moved under its lock", STR_ARG(p->id));
-	return audit_add(cx, &entry, NULL);
+	TRY(audit_add(cx, &entry, NULL));
+	return row_count(cx, &next);
 }
 
 /* An open proposal about what is to be erased can no longer be decided on. */
@@ -234,8 +236,8 @@ call_off(struct ctx *cx, struct proposal *p)
 
 	TRY(tx_now_us(cx, &p->resolved_at));
 	p->error = STR("what it is about was erased");
-	TRY(row_step(cx, p, PROPOSAL_EVENT_CANCEL));
 	TRY(audit_add(cx, &entry, NULL));
+	TRY(row_step(cx, p, PROPOSAL_EVENT_CANCEL));
 	proposal_emit(cx, p);
 	return OK;
 }

@@ -142,7 +142,8 @@ record(struct ctx *cx, const struct proposal *p, const struct attempt *a, enum a
 		.risk = p->risk,
 		.applier_id = a->applier_id,
 		.agent_id = str_eq(p->proposer_kind, STR("agent")) ? p->proposer_id : (str){ 0 },
-		.outcome = a->outcome };
+		.outcome = a->outcome,
+		.chain = p->chain };
 
 	TRY(approvers_of(cx, a->approvals, &e.approvers));
 	return audit_add(cx, &e, out_id);
@@ -175,9 +176,9 @@ attempt_claim(struct ctx *cx, struct proposal *p, const struct tool *t, struct a
 	next.fence = a.fence;
 	next.deadline_at = a.deadline_at;
 	next.applier_id = a.applier_id;
+	TRY(record(cx, &next, &a, AUDIT_PROPOSAL_EXECUTING, NULL));
 	TRY(row_step(cx, &next, PROPOSAL_EVENT_CLAIM));
 	TRY(add(cx, &next, &a));
-	TRY(record(cx, &next, &a, AUDIT_PROPOSAL_EXECUTING, NULL));
 	if (FAULT_FAILS(claim_after_record))
 		return fail(cx, E_UNAVAILABLE, "stopped before the claim was committed");
 	proposal_emit(cx, &next);
@@ -434,7 +435,8 @@ record_settled(struct ctx *cx, struct proposal *p, const struct attempt *a, bool
 		.applier_id = a->applier_id,
 		.decision = applied ? STR("applied") : STR("failed"),
 		.after = after,
-		.outcome = a->outcome };
+		.outcome = a->outcome,
+		.chain = p->chain };
 
 	json_add_member(after, STR("outcome"), json_new_string(cx->arena, e.decision));
 	json_add_member(after, STR("reason"), json_new_string(cx->arena, a->settled_reason));
