@@ -83,3 +83,20 @@ test('AP-8 erasing a person takes their name and words out of what they asked fo
 	assert.deepEqual([now.state, now.payload, now.card.askedBy.name, now.card.askedBy.id], ['cancelled', null, '', ann.id]);
 	assert.ok(!JSON.stringify(now).includes('very own words'));
 });
+
+test('AP-8 erasing a person who has more open proposals than one transaction holds is said to need another turn, and stops nobody', async () => {
+	const own = await World.start(), bob = await own.person(['admin', 'maintainer']);
+	const open = [];
+	for (let i = 0; i < 120; i++) open.push(await own.propose({ input: { title: `Bob ${i}`, text: '' } }, bob));
+	let turns = 0, erased = 0, more = true;
+	while (more && turns++ < 10) {
+		const answer = await ok(own.admin.post('/api/v1/orgs/default/audit/erase', { subject: bob.id }));
+		assert.equal(answer.proposalsLeft, 0);
+		({ more } = answer);
+		erased += answer.proposals;
+	}
+	assert.deepEqual([more, erased], [false, open.length]);
+	assert.ok(turns > 1);
+	assert.equal((await get(open.at(-1), own.admin)).payload, null);
+	await own.stop();
+});

@@ -284,12 +284,19 @@ retention_find(struct ctx *cx, str org_id, str subject, struct retention_ids *ou
 	return find(cx, SQL_RETENTION_OF_ENTRIES, org_id, subject, out);
 }
 
+#define HOOKS_KEPT 8u /* for one proposal more, and for what erases it */
+
 static status
 erase_all(struct ctx *cx, str org_id, const struct retention_ids *list, struct retention_erased *out)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		bool erased;
 
+		if (tx_hooks_left(cx) < HOOKS_KEPT) {
+			out->more =
+				true; /* each open one that is called off is news, and its number is remembered */
+			return OK;
+		}
 		TRY(erase(cx, org_id, list->ids[i], "subject", true, &erased));
 		out->erased += erased;
 		out->left += !erased;

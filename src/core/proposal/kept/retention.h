@@ -41,7 +41,7 @@ status retention_find(struct ctx *cx, str org_id, str subject, struct retention_
  */
 struct retention_erased {
 	int64_t erased, left; /* of those that were looked at */
-	bool more;	      /* there were more than LIMIT_ERASE_PROPOSALS: ask again */
+	bool more;	      /* one transaction holds no more of them: ask again */
 };
 status retention_erase_subject(struct ctx *cx, str org_id, str subject, const struct retention_ids *found,
 	struct retention_erased *out) MUST_USE;
