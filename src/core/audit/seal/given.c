@@ -73,7 +73,9 @@ given_add(struct given *g, str org_id, const struct tree_checkpoint *c)
 	if (!o)
 		o = &g->all[g->next++ % LIMIT_AUDIT_GIVEN];
 	forget(o);
-	*o = (struct one){ .org_id = copy_of(org_id), .note = copy_of(c->note), .size = c->size };
+	o->org_id = copy_of(org_id);
+	o->note = copy_of(c->note);
+	o->size = c->size;
 	return true;
 }
 

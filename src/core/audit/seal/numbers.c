@@ -101,9 +101,12 @@ static void
 note_fresh(struct numbers *n, const struct seen *s)
 {
 	if (n->fresh_count == n->fresh_room) {
-		n->fresh_room = n->fresh_room ? 2 * n->fresh_room : 64;
-		n->fresh = realloc(n->fresh, n->fresh_room * sizeof(*n->fresh));
-		CHECK(n->fresh != NULL);
+		size_t room = n->fresh_room ? 2 * n->fresh_room : 64;
+		struct seen *more = realloc(n->fresh, room * sizeof(*more));
+
+		CHECK(more != NULL);
+		n->fresh = more;
+		n->fresh_room = room;
 	}
 	n->fresh[n->fresh_count++] = *s;
 }
