@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 struct one {
+	struct one *next; /* an older one */
 	char *org_id;
 	char *note; /* NULL: it was taken */
 	int64_t size;
@@ -16,8 +17,8 @@ struct one {
 
 struct given {
 	pthread_mutex_t lock;
-	struct one all[LIMIT_AUDIT_GIVEN]; /* one for each organization; the oldest is forgotten */
-	size_t next;
+	struct one *newest; /* one for each organization; the oldest is forgotten */
+	size_t count;
 };
 
 struct given *
@@ -34,7 +35,7 @@ forget(struct one *o)
 {
 	free(o->org_id);
 	free(o->note);
-	*o = (struct one){ .size = 0 };
+	free(o);
 }
 
 void
@@ -42,8 +43,10 @@ given_free(struct given *g)
 {
 	if (!g)
 		return;
-	for (size_t i = 0; i < LIMIT_AUDIT_GIVEN; i++)
-		forget(&g->all[i]);
+	for (struct one *o = g->newest, *next; o; o = next) {
+		next = o->next;
+		forget(o);
+	}
 	CHECK(pthread_mutex_destroy(&g->lock) == 0);
 	free(g);
 }
@@ -59,23 +62,42 @@ copy_of(str text)
 	return copy;
 }
 
+static void
+take_out(struct given *g, struct one **at)
+{
+	struct one *o = *at;
+
+	*at = o->next;
+	g->count--;
+	forget(o);
+}
+
+static void
+add(struct given *g, str org_id, const struct tree_checkpoint *c)
+{
+	struct one *o = calloc(1, sizeof(*o));
+
+	CHECK(o != NULL);
+	*o = (struct one){ g->newest, copy_of(org_id), copy_of(c->note), c->size };
+	g->newest = o;
+	g->count++;
+}
+
 bool
 given_add(struct given *g, str org_id, const struct tree_checkpoint *c)
 {
 	scoped_lock held = lock(&g->lock);
-	struct one *o = NULL;
+	struct one **at = &g->newest;
 
-	for (size_t i = 0; i < LIMIT_AUDIT_GIVEN && !o; i++)
-		if (g->all[i].org_id && str_eq(str_of(g->all[i].org_id), org_id))
-			o = &g->all[i];
-	if (o && o->size >= c->size)
+	/* at its own, or at the oldest where there is room for no other */
+	while (*at && !str_eq(str_of((*at)->org_id), org_id) &&
+		!(g->count == LIMIT_AUDIT_GIVEN && !(*at)->next))
+		at = &(*at)->next;
+	if (*at && str_eq(str_of((*at)->org_id), org_id) && (*at)->size >= c->size)
 		return false;
-	if (!o)
-		o = &g->all[g->next++ % LIMIT_AUDIT_GIVEN];
-	forget(o);
-	o->org_id = copy_of(org_id);
-	o->note = copy_of(c->note);
-	o->size = c->size;
+	if (*at)
+		take_out(g, at);
+	add(g, org_id, c);
 	return true;
 }
 
@@ -83,17 +105,15 @@ bool
 given_take(struct given *g, struct arena *a, str *out_org_id, str *out_note)
 {
 	scoped_lock held = lock(&g->lock);
+	struct one *o = g->newest;
 
-	for (size_t i = 0; i < LIMIT_AUDIT_GIVEN; i++) {
-		struct one *o = &g->all[i];
-
-		if (!o->note)
-			continue;
-		*out_org_id = arena_str(a, str_of(o->org_id));
-		*out_note = arena_str(a, str_of(o->note));
-		free(o->note);
-		o->note = NULL;
-		return true;
-	}
-	return false;
+	while (o && !o->note)
+		o = o->next;
+	if (!o)
+		return false;
+	*out_org_id = arena_str(a, str_of(o->org_id));
+	*out_note = arena_str(a, str_of(o->note));
+	free(o->note);
+	o->note = NULL;
+	return true;
 }
