@@ -145,6 +145,21 @@ test('PA-6 TL-1 a tool that was deleted and declared anew as something worse has
 	await hasDrifted(p, /another version now/);
 });
 
+test('TL-6 TL-7 what an agent was allowed of a tool ends with it; another one by its name asks again, and what was blocked stays blocked', async () => {
+	const c = await connect(), name = `send${++count}`, lookup = `look${++count}`, { tool: full } = await declare(c, name), { tool: read } = await declare(c, lookup, { effect: 'read' });
+	const stored = async (agent) => Object.fromEntries((await ok(w.admin.get(`/api/v1/agents/${agent.id}/tools`))).tools.filter((one) => one.stored).map(({ toolName, permissionStatus }) => [toolName, permissionStatus]));
+	const trusted = await w.agentOf(boss, { level: 'maintainer' }), distrusted = await w.agentOf(boss, { level: 'maintainer' });
+	const set = (agent, status) => ok(w.admin.put(`/api/v1/agents/${agent.id}/tools`, { tools: [full, read].map((toolName) => ({ toolName, permissionStatus: status })) }));
+	await set(trusted, 'always_allow');
+	await set(distrusted, 'blocked');
+	for (const one of [name, lookup]) {
+		await ok(w.admin.delete(`/api/v1/connections/${c.id}/tools/${one}`));
+		await declare(c, one, { effect: one === name ? 'mutate' : 'read' });
+	}
+	assert.deepEqual(await stored(trusted), {});
+	assert.deepEqual(await stored(distrusted), { [full]: 'blocked', [read]: 'blocked' });
+});
+
 test('EX-4 what was changed between the claim and the send is not sent', async () => {
 	const c = await connect(), { tool: name } = await declare(c, `send${++count}`), held = [], before = first.requests.length;
 	const proposals = [];

@@ -395,6 +395,8 @@ toolset_past(struct ctx *cx, str org_id, str name, int64_t *out_version)
 status
 toolset_drop(struct ctx *cx, str org_id, str source_id, str name)
 {
+	TRY(db_run(cx, SQL_TOOLSET_DISTRUST, TEXT(org_id), TEXT(source_id), TEXT(name)));
+	TRY(db_run(cx, SQL_TOOLSET_UNLIFT, TEXT(org_id), TEXT(source_id), TEXT(name)));
 	TRY(db_run(cx, SQL_TOOLSET_BURY, TEXT(org_id), TEXT(source_id), TEXT(name)));
 	return db_run(cx, SQL_TOOLSET_DROP, TEXT(org_id), TEXT(source_id), TEXT(name));
 }

@@ -64,7 +64,8 @@ status toolset_list(struct ctx *cx, str org_id, str source_id, struct toolset_to
 
 /* Inside tx_run, with the lock on rights: in place of what has this name. */
 status toolset_put(struct ctx *cx, str org_id, const struct toolset_tool *t) MUST_USE;
-/* One of a source, or all of it where name is empty. Their versions stay behind: none comes back (PA-6). */
+/* One of a source, or all of it where name is empty. Their versions stay behind: none comes back (PA-6). What was
+ * allowed without a question ends with them (TL-6, TL-7). */
 status toolset_drop(struct ctx *cx, str org_id, str source_id, str name) MUST_USE;
 /* Inside tx_run: the last version of a tool of this name that was deleted, 0: there was none. A new one goes on from it. */
 status toolset_past(struct ctx *cx, str org_id, str name, int64_t *out_version) MUST_USE;

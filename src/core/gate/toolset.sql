@@ -33,6 +33,15 @@ ON CONFLICT (org_id, name) DO UPDATE SET provider = $3, source_id = $4, source =
 -- name: toolset_drop
 DELETE FROM outside_tool WHERE org_id = $1 AND source_id = $2 AND ($3 = '' OR name = $3)
 
+-- name: toolset_distrust
+-- What was allowed of a tool was allowed of this one, not of the next one by its name. What is blocked stays blocked.
+DELETE FROM agent_tool WHERE org_id = $1 AND tier = 'always_allow'
+	AND tool IN (SELECT name FROM outside_tool WHERE org_id = $1 AND source_id = $2 AND ($3 = '' OR name = $3))
+
+-- name: toolset_unlift
+DELETE FROM tool_override WHERE org_id = $1
+	AND tool IN (SELECT name FROM outside_tool WHERE org_id = $1 AND source_id = $2 AND ($3 = '' OR name = $3))
+
 -- name: toolset_bury
 -- A tool begins after the version that stands here, so the one that is deleted is never an older one.
 INSERT INTO outside_tool_past (org_id, name, version)
