@@ -484,10 +484,11 @@ judge_read(struct ctx *cx, struct making *m)
 status
 proposal_call(struct ctx *cx, const struct propose_in *in, struct proposal_called *out)
 {
-	const struct tool *t = tool_find(cx->tools, in->tool);
 	struct making m = { .in = in };
+	const struct tool *t;
 
 	TRY(handler_alone(cx));
+	t = tool_find(cx->tools, in->tool);
 	if (t && t->effect != OP_READ) /* it will be a proposal */
 		TRY(retention_ask(cx, &m.open));
 	TRY(gate_enter(cx, in->tool, in->input, &m.pass));
