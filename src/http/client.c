@@ -147,11 +147,11 @@ set_request(struct ctx *cx, CURL *curl, const struct http_client_request *r)
 
 /* In plain HTTP only into a network that was named: everybody on the way to a public address reads along. */
 static bool
-allows(const struct http_client_request *r, const struct sockaddr *address)
+allows(const struct transfer *t, const struct sockaddr *address)
 {
-	bool secret = str_starts(r->url, STR("https://"));
+	const struct http_client_request *r = &t->request;
 
-	return !r->public_only || (secret && http_guard_public(address)) ||
+	return !r->public_only || (t->secure && http_guard_public(address)) ||
 	       http_net_has(r->allow, r->allow_count, address);
 }
 
@@ -169,7 +169,7 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 	struct transfer *t = arg;
 
 	(void)purpose;
-	if (!allows(&t->request, &to->addr)) {
+	if (!allows(t, &to->addr)) {
 		keep_out(t, http_guard_public(&to->addr));
 		return CURL_SOCKET_BAD;
 	}
@@ -179,16 +179,16 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 
 /* The same for an address as text. */
 static bool
-allows_text(const struct http_client_request *r, const char *ip)
+allows_text(const struct transfer *t, const char *ip)
 {
 	struct sockaddr_in v4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
 
-	if (!r->public_only)
+	if (!t->request.public_only)
 		return true;
 	if (inet_pton(AF_INET, ip, &v4.sin_addr) == 1)
-		return allows(r, (const struct sockaddr *)&v4);
-	return inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1 && allows(r, (const struct sockaddr *)&v6);
+		return allows(t, (const struct sockaddr *)&v4);
+	return inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1 && allows(t, (const struct sockaddr *)&v6);
 }
 
 /* Connected, and about to send. A kept connection was opened for an earlier request, which may have been allowed to reach other
@@ -201,7 +201,7 @@ may_send(void *arg, char *ip, char *own_ip, int port, int own_port)
 	(void)own_ip;
 	(void)port;
 	(void)own_port;
-	if (!t->tried && !allows_text(&t->request, ip)) {
+	if (!t->tried && !allows_text(t, ip)) {
 		t->kept_out = true;
 		return CURL_PREREQFUNC_ABORT;
 	}
@@ -222,6 +222,7 @@ set_guard(CURL *curl, struct transfer *t)
 void
 transfer_set_up(struct ctx *cx, CURL *curl, struct transfer *t, struct curl_slist **headers)
 {
+	t->secure = str_starts(t->request.url, STR("https://"));
 	set_rules(curl);
 	set_request(cx, curl, &t->request);
 	set_headers(cx, curl, &t->request, headers);

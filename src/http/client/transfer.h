@@ -12,7 +12,8 @@
 
 /* One request under way. It stays where it is until curl is done with it. */
 struct transfer {
-	struct http_client_request request;
+	struct http_client_request request; /* its texts may be gone once it is under way */
+	bool secure;			    /* over TLS */
 	bool kept_out;	 /* an address that it may not reach was met: nothing was sent there */
 	bool kept_plain; /* ... because it is public, and this is plain HTTP */
 	bool tried;	 /* an address that it may reach was tried */
