@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { ok } from '../api/lib/flow.mjs';
+import { ok, refused } from '../api/lib/flow.mjs';
 import { until } from '../api/lib/server.mjs';
 import { accessible, button, Desk, done, gone, seen, usable } from './lib/desk.mjs';
 
@@ -199,8 +199,10 @@ test('ID-9 who may not is told why, next to what they tried; what does not exist
 	await done(page);
 });
 
-test('AP-7 an agent\'s name that could deceive is shown with what hides in it', async () => {
-	const id = await newAgent('Admin\u202Etob <script>window.pwned=1</script>');
+test('AP-7 an agent\'s name that could deceive is refused; one from before that is shown with what hides in it', async () => {
+	const name = 'Admin\u202Etob <script>window.pwned=1</script>', id = await newAgent('Tob');
+	await refused(w.admin.post('/api/v1/agents', { name }), 400, 'invalid_request', /reading order/);
+	await desk.change(`UPDATE principal SET name = '${name}' WHERE principal_id = '${id}'`);
 	const page = await desk.desk(ana, '/agents');
 	await page.locator('.hidden-char').getByText('\\u{202E}').first().waitFor();
 	await page.goto(desk.url + agentPage(id));

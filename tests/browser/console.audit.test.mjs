@@ -43,8 +43,8 @@ const check = (page, name) => page.locator(`.check-${name}`);
 test('AU-5 the log by actor, kind, time, resource and proposal; a question is an address; what does not fit says so', async () => {
 	const page = await desk.desk(ana, '/audit');
 	await rows(page).first().waitFor();
-	await page.getByLabel('Proposal').fill(applied.proposalId);
-	await page.getByLabel('Proposal').press('Enter');
+	await page.getByRole('searchbox', { name: 'Proposal', exact: true }).fill(applied.proposalId);
+	await page.getByRole('searchbox', { name: 'Proposal', exact: true }).press('Enter');
 	await until(async () => (await rows(page).count()) === 4, 'proposed, approved, changed, applied');
 	assert.match(await rows(page).last().innerText(), /Proposed\s+First agent agent\s+proposal note\.update/);
 	await page.getByLabel('Kind of actor').selectOption('agent');

@@ -337,7 +337,7 @@ test('AU-4 AU-5 by keyboard: the log is filtered, exported, an entry opened and 
 	await k.choose(page.getByLabel('What happened'), 'Created');
 	await until(() => /action=record\.created/.test(page.url()), 'the question in the address');
 	await k.choose(page.getByLabel('Kind of actor'), 'Any');
-	await k.fill(page.getByLabel('Proposal'), entry.proposalId);
+	await k.fill(page.getByRole('searchbox', { name: 'Proposal', exact: true }), entry.proposalId);
 	await k.press('Enter');
 	await until(async () => (await page.locator('.audit-table tbody tr').count()) === 1, 'the one entry');
 	await k.act(page.locator(`.audit-table a[href="/audit/${entry.id}"]`));
