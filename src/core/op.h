@@ -75,6 +75,7 @@ struct op {
 	/* Of one with authority: is this input such a change? Asked once, before the transaction; may look at files.
 	 * NULL: every input is. */
 	bool (*concerns)(struct ctx *cx, const void *in);
+	bool alone; /* of one with authority: one person does it, whatever policy asks; it is not proposed */
 	/*
 	 * After run failed with s, or its input could not be read (in is NULL), and all was undone: what must
 	 * be kept nevertheless (the budget, a record of the attempt), as the caller, in a transaction of its

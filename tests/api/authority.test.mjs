@@ -71,12 +71,11 @@ test('ID-6 EX-1 EX-3 a token accepts and declares no tool of another system; con
 	await ok(byToken('post', '/api/v1/tokens', { name: 'for the bot', principalId: agent.id }));
 });
 
-test('ID-6 FL-3 a token does not say whether an environment is production or needs approval; it renames it', async () => {
+test('ID-6 FL-3 a token does not say whether an environment is production or needs approval, nor how it is called on a card', async () => {
 	const project = await ok(byToken('post', '/api/v1/orgs/default/projects', { key: 'shop', name: 'Shop' }));
 	const live = await ok(byToken('post', `/api/v1/projects/${project.id}/environments`, { key: 'live', name: 'Live' }));
-	for (const body of [{ production: false }, { approvalGate: false }, { name: 'Not live', approvalGate: false }])
+	for (const body of [{ production: false }, { approvalGate: false }, { name: 'Not live', approvalGate: false }, { name: 'Staging' }])
 		await forbidden(byToken('patch', `/api/v1/envs/${live.id}`, body), 'environment_change');
-	assert.equal((await ok(byToken('patch', `/api/v1/envs/${live.id}`, { name: 'Live shop' }))).approvalGate, true);
 	assert.equal((await ok((await session()).patch(`/api/v1/envs/${live.id}`, { approvalGate: false }))).approvalGate, false);
 });
 
@@ -143,13 +142,23 @@ test('AP-4 TL-5 a token proposes it with access.change; the card shows what chan
 test('AP-4 access.change of a policy, an environment, a member: each field before and after, and drift where it moved on', async () => {
 	const bob = await w.person(['admin']), ann = await w.person(['observer']);
 	const p = await ok(wish('member_change', { id: ann.id, roles: ['operator'] }));
-	assert.deepEqual(p.card.change.diff, [{ path: '/roles/0', before: 'observer', after: 'operator' }]);
+	const changes = ({ card }) => card.change.diff.filter(({ path }) => path !== '/asked');
+	assert.deepEqual(changes(p), [{ path: '/roles/0', before: 'observer', after: 'operator' }]);
+	assert.deepEqual(p.card.change.diff.find(({ path }) => path === '/asked').after, { id: ann.id, roles: ['operator'] });
+	assert.match(p.summary, new RegExp(`"Somebody \\d+" \\(${ann.id}\\)`));
 	await ok((await session()).patch(`/api/v1/members/${ann.id}`, { roles: ['maintainer'] }));
 	assert.equal((await ok(decide(bob, p))).apply.code, 'version_drift', 'the member has another role by now');
 	const s = await ok(wish('settings_put', { policy: { autoExecute: false } }));
-	assert.deepEqual(s.card.change.diff, [{ path: '/autoExecute', before: true, after: false }]);
+	assert.deepEqual(changes(s), [{ path: '/autoExecute', before: true, after: false }]);
 	assert.equal((await ok(decide(bob, s))).state, 'applied');
 	await ok((await session()).put('/api/v1/settings', { policy: {} }));
+});
+
+test('AP-6 PA-10 a card of access.change says whom it is about and all that is asked, not only what the log records', async () => {
+	const tools = [{ toolName: 'note.create', permissionStatus: 'always_allow' }, { toolName: 'note.delete', permissionStatus: 'always_allow' }];
+	const p = await ok(wish('agent_tools_put', { id: w.first.agentId, tools }));
+	assert.ok(p.summary.includes(w.first.agentId), p.summary);
+	assert.deepEqual(p.card.change.diff.find(({ path }) => path === '/asked').after, { id: w.first.agentId, tools });
 });
 
 test('AP-4 TL-2 who may not propose or decide the operation itself, does not by access.change', async () => {

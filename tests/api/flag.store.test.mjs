@@ -351,7 +351,7 @@ test('scope_denied: a token for some keys or environments stays there', async ()
 	await refused(here.post('/api/v1/orgs/default/projects', { key: 'mine', name: 'Mine' }), 403, 'scope_denied');
 	await refused(here.post(`/api/v1/projects/${project.id}/environments`, { key: 'mine', name: 'Mine' }), 403, 'scope_denied');
 	await refused(here.patch(`/api/v1/projects/${project.id}`, { name: 'Mine' }), 403, 'scope_denied');
-	await refused(here.patch(`/api/v1/envs/${live.id}`, { name: 'Mine' }), 403, 'scope_denied');
+	await refused(here.patch(`/api/v1/envs/${live.id}`, { name: 'Mine' }), 403, 'forbidden', /access\.change/);
 });
 
 test('ID-7 an agent writes where it is not production, and hears which proposal does the rest', async () => {

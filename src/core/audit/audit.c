@@ -165,6 +165,8 @@ tell(struct ctx *cx, const struct audit_entry *e)
 {
 	if (!cx->told)
 		return;
+	if (!cx->told->key.len)
+		cx->told->key = arena_str(cx->arena, e->resource_key);
 	collect(cx, e->before, &cx->told->before);
 	collect(cx, e->after, &cx->told->after);
 }

@@ -95,6 +95,7 @@ struct audit_entry {
 /* Where cx->told is set: the values of what is recorded meanwhile, entries one after the other. */
 struct audit_told {
 	struct json *before, *after; /* NULL: none of them had such values */
+	str key;		     /* what the first of them is about, as people call it */
 };
 
 /*

@@ -549,6 +549,8 @@ const struct op audit_ops[] = {
 		       "are cancelled.",
 		.rule = "audit.subject.manage",
 		.effect = OP_DESTRUCTIVE,
+		.authority = true,
+		.alone = true,
 		.tx = OP_TX_DECIDE,
 		.in = erase_in,
 		.in_size = sizeof(struct erase_in),

@@ -80,8 +80,7 @@ authority_fresh(struct ctx *cx, const char *what)
 {
 	if (!cx->caller->session_id.len)
 		return with_reason(cx, fail(cx, E_FORBIDDEN,
-					       "Forbidden: %s (it concerns who may approve: a person decides "
-					       "it in a session, not "
+					       "Forbidden: %s (a person decides this in a session, not "
 					       "with a token)",
 					       what));
 	return is_recent(cx, what);
@@ -92,6 +91,8 @@ authority_check(struct ctx *cx, const struct op *op)
 {
 	struct policy_rules rules;
 
+	if (op->alone)
+		return authority_fresh(cx, op->name);
 	if (!cx->caller->session_id.len)
 		return with_reason(
 			cx, fail(cx, E_FORBIDDEN,

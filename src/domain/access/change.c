@@ -19,16 +19,17 @@
 
 #define SUMMARY "Change who may approve: "
 
-const char *const access_operations[] = { "agent_tools_put", "connection_tool_put", "environment_change",
-	"member_change", "member_create", "member_disable", "member_link", "member_unbind", "role_change",
-	"role_create", "role_delete", "settings_put", "team_create", "team_delete", "team_only", "team_put",
-	"upstream_create", "upstream_tools_accept", NULL };
+const char *const access_operations[] = { "agent_tools_put", "connection_change", "connection_tool_put",
+	"environment_change", "member_change", "member_create", "member_disable", "member_link",
+	"member_unbind", "project_change", "role_change", "role_create", "role_delete", "settings_put",
+	"team_create", "team_delete", "team_only", "team_put", "upstream_create", "upstream_tools_accept",
+	NULL };
 
 /* What an answer may hold that is shown once, to who applies. */
 static const char *const secrets[] = { "link", "password", "secret", "token", NULL };
 
 /* What would be stored for everybody who sees the proposal. */
-static const char *const kept_out[] = { "bearer", "env", "headers", "password", NULL };
+static const char *const kept_out[] = { "authSecret", "bearer", "env", "headers", "password", NULL };
 
 struct change_in {
 	str operation;
@@ -149,6 +150,7 @@ person_behind(const struct caller *c)
 struct doing {
 	const struct op *op;
 	const void *in;
+	const struct json *asked; /* the operation's input */
 	struct audit_told told;
 	const struct json *answer;
 };
@@ -201,25 +203,52 @@ write_answer(struct ctx *cx, const struct doing *d, struct tool_result *r)
 	r->reveal = secret->count ? secret : NULL;
 }
 
-/* Whom or what it is about, as people call it. */
+/* The id of what there is already; empty: it makes something, or is about the organization. */
 static str
-subject_of(const struct doing *d)
+id_of(const struct doing *d)
+{
+	const struct json *id = json_get(d->asked, STR("id"));
+
+	return id && id->type == JSON_STRING ? id->text : (str){ 0 };
+}
+
+/* Whom or what it is about, as people call it, and by its id: somebody else may have the same name. */
+static str
+subject_of(struct ctx *cx, const struct doing *d)
 {
 	const struct json *name = json_get(d->answer, STR("name"));
+	str called = d->told.key, id = id_of(d);
 
-	return name && name->type == JSON_STRING ? name->text : (str){ 0 };
+	if (name && name->type == JSON_STRING)
+		called = name->text;
+	if (!id.len || !called.len || str_eq(called, id))
+		return !id.len && name ? arena_printf(cx->arena, "\"%.*s\"", STR_ARG(called)) : id;
+	return arena_printf(cx->arena, "\"%.*s\" (%.*s)", STR_ARG(called), STR_ARG(id));
+}
+
+/* What is asked for stands beside what it changes: a card leaves nothing of it out. */
+static struct json *
+with_input(struct ctx *cx, const struct json *after, const struct json *input)
+{
+	struct json *o = json_new_object(cx->arena);
+
+	if (after)
+		JSON_EACH (m, after)
+			json_add_member(o, m->key, json_share(cx->arena, m));
+	json_add_member(o, STR("asked"), json_share(cx->arena, input));
+	return o;
 }
 
 static str
 summary_of(struct ctx *cx, const struct doing *d)
 {
-	str words = arena_str(cx->arena, str_of(d->op->name)), name = subject_of(d);
+	str words = arena_str(cx->arena, str_of(d->op->name)), name = subject_of(cx, d);
 	char *at = (char *)(uintptr_t)words.ptr;
 
 	for (size_t i = 0; i < words.len; i++)
 		if (at[i] == '_')
 			at[i] = ' ';
-	return name.len ? arena_printf(cx->arena, SUMMARY "%.*s, \"%.*s\"", STR_ARG(words), STR_ARG(name))
+	return name.len ? arena_printf(cx->arena, SUMMARY "%.*s, %.*s", STR_ARG(words), STR_ARG(name))
 			: arena_printf(cx->arena, SUMMARY "%.*s", STR_ARG(words));
 }
 
@@ -252,13 +281,15 @@ change(struct ctx *cx, const struct tool_call *call, struct tool_result *out)
 	memset(in, 0, d.op->in_size);
 	TRY(fail_below(cx, STR("/input"), json_bind(cx, i.input, d.op->in, d.op->in_size, in)));
 	d.in = in;
+	d.asked = i.input;
 	TRY(fail_below(cx, STR("/input"), run_as(cx, applies, &d)));
 	TRY(policy_rules_load(cx, cx->caller->org_id, &after));
 	TRY(authority_enough(cx, &after));
 	r.summary = summary_of(cx, &d);
 	r.resource_type = str_of(d.op->name);
 	r.before = d.told.before;
-	r.after = d.told.after;
+	r.after = with_input(cx, d.told.after, i.input);
+	r.resource_id = r.resource_key = id_of(&d);
 	add_place(cx, &d, i.input, &r);
 	write_answer(cx, &d, &r);
 	*out = r;

@@ -723,6 +723,7 @@ const struct op hook_ops[] = {
 		.path = "/api/v1/connections/{id}",
 		.rule = RULE,
 		.effect = OP_MUTATE,
+		.authority = true,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes a connection; what is not said stays, but with another url the credential "
 		       "is forgotten unless authSecret is said, too: nothing is sent before it is. A "

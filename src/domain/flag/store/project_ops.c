@@ -204,6 +204,16 @@ static const struct field project_change_in[] = {
 	FIELD_END,
 };
 
+/* Who gets what in every environment hangs on it, behind an approval gate as well. */
+static bool
+changes_target(struct ctx *cx, const void *arg)
+{
+	const struct project_in *in = arg;
+
+	(void)cx;
+	return in->target_id_field;
+}
+
 static status
 run_project_change(struct ctx *cx, const void *arg, struct json_out *out)
 {
@@ -409,16 +419,6 @@ static const struct field environment_change_in[] = {
 	FIELD_END,
 };
 
-/* Whether approval is needed there, or asked for in another way; a name decides nothing. */
-static bool
-changes_kind(struct ctx *cx, const void *arg)
-{
-	const struct environment_in *in = arg;
-
-	(void)cx;
-	return in->production || in->approval_gate;
-}
-
 static status
 run_environment_change(struct ctx *cx, const void *arg, struct json_out *out)
 {
@@ -484,6 +484,8 @@ const struct op project_ops[] = {
 		.path = "/api/v1/projects/{id}",
 		.rule = "access.project.write",
 		.effect = OP_MUTATE,
+		.authority = true,
+		.concerns = changes_target,
 		.tx = OP_TX_DECIDE,
 		.doc = "Changes the name or the target field of a project; another target field is a new "
 		       "version "
@@ -535,7 +537,6 @@ const struct op project_ops[] = {
 		.rule = "access.environment.write",
 		.effect = OP_MUTATE,
 		.authority = true,
-		.concerns = changes_kind,
 		.tx = OP_TX_RIGHTS,
 		.doc = "Changes the name of an environment, whether it is production, and whether changes in "
 		       "it "
