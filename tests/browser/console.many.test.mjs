@@ -9,7 +9,7 @@ import { Desk, done } from './lib/desk.mjs';
 const MANY = 10_000, AT_ONCE = 16;
 let desk, ana;
 before(async () => {
-	desk = await Desk.open();
+	desk = await Desk.open({ args: ['--open-proposals', `${2 * MANY}`] });
 	ana = await desk.member('Ana Torres');
 	const w = desk.world, agent = (await w.agentOf(await w.person(['admin']), { level: 'maintainer', ratePerMinute: 100_000 })).ask();
 	let next = 0;

@@ -30,9 +30,9 @@ export const looks = {
 
 export class Desk {
 	/** setUp false: a first start, which nobody has set up yet. */
-	static async open({ setUp = true } = {}) {
+	static async open({ setUp = true, args } = {}) {
 		const desk = new Desk();
-		desk.world = setUp ? await World.start({ listen: await fixedAddress() }) : { server: await startServer(), stop() { return this.server.stop(); } };
+		desk.world = setUp ? await World.start({ listen: await fixedAddress(), args }) : { server: await startServer(), stop() { return this.server.stop(); } };
 		desk.browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 		return desk;
 	}
