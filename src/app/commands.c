@@ -347,7 +347,9 @@ const struct cli_command commands[] = {
 		       "tools shows what is known, refuse takes a tool back, disable and enable switch a "
 		       "server, remove forgets it.\n"
 		       "\n"
-		       "COUNTERSIGN_TOKEN says who you are: an admin, for all but list and tools.",
+		       "COUNTERSIGN_EMAIL says who signs in: an admin, with the password when asked. add of "
+		       "a server "
+		       "over HTTP, list and tools take COUNTERSIGN_TOKEN, too.",
 		.examples =
 			"upstream add files -- npx -y @modelcontextprotocol/server-filesystem /srv/letters\t"
 			"a program\n"
@@ -389,9 +391,10 @@ const struct cli_command commands[] = {
 		.doc = "Shows the card, asks, and votes for exactly what it showed: if the stored card is "
 		       "another one, the vote is refused. With --json the card goes to standard error.\n"
 		       "\n"
-		       "Only a person can vote: with a token of `token mint --voting`, or with the admin "
-		       "token "
-		       "of `init` during its first hour. Ends with 1 where --apply was given and it was not "
+		       "Only a person can vote: by signing in (COUNTERSIGN_EMAIL), with a token of `token "
+		       "mint "
+		       "--voting`, or with the admin token of `init` during its first hour. Ends with 1 "
+		       "where --apply was given and it was not "
 		       "applied; the vote counts all the same.",
 		.examples = "approve ID\tlook, answer, done\n"
 			    "approve ID --apply\tand make it happen where that was the last vote it needed",

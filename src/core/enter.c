@@ -229,9 +229,10 @@ ask(struct ctx *cx, void *arg)
 {
 	struct entry *e = arg;
 	const struct op *op = e->op;
-	struct op asked = { .name = op->name, .rule = op->rule, .effect = op->effect, .tx = OP_TX_READ };
+	struct op asked = *op;
 	status s;
 
+	asked.tx = OP_TX_READ;
 	e->op = &asked;
 	s = authorize(cx, e);
 	e->op = op;

@@ -79,6 +79,15 @@ test('ID-6 FL-3 a token does not say whether an environment is production or nee
 	assert.equal((await ok((await session()).patch(`/api/v1/envs/${live.id}`, { approvalGate: false }))).approvalGate, false);
 });
 
+test('ID-6 EX-1 FL-7 AP-8 a token moves no gated flag by its target field, no tool to another address, and erases nothing', async () => {
+	const project = await ok(byToken('post', '/api/v1/orgs/default/projects', { key: 'targets', name: 'Targets' }));
+	await forbidden(byToken('patch', `/api/v1/projects/${project.id}`, { targetIdField: 'plan' }), 'project_change');
+	assert.equal((await ok(byToken('patch', `/api/v1/projects/${project.id}`, { name: 'Targets!' }))).name, 'Targets!');
+	const c = await ok(byToken('post', '/api/v1/connections', { name: 'moving', url: 'http://127.0.0.1:1/', allow: ['127.0.0.0/8'] }));
+	await forbidden(byToken('patch', `/api/v1/connections/${c.id}`, { url: 'http://127.0.0.1:2/' }), 'connection_change');
+	await refused(byToken('post', '/api/v1/orgs/default/audit/erase', { subject: w.first.adminId }), 403, 'forbidden', /a person decides this in a session/);
+});
+
 test('ID-8 after ten minutes a session has to step up: step_up_required, then the password, then it works', async () => {
 	const mine = await session();
 	assert.equal((await ok(mine.put('/api/v1/settings', { policy: {} }))).policy.fourEyes, false);
