@@ -31,6 +31,7 @@
 #define LIMIT_HTTP_BODY		      (1u * MIB)
 #define LIMIT_HTTP_ANSWER	      (16u * MIB) /* an export of a page of audit entries is the largest */
 #define LIMIT_HTTP_HEAD		      (16u * KIB)
+#define LIMIT_HTTP_REFUSAL	      (256u * KIB) /* of memory for an error, beside what its request has used */
 #define LIMIT_HTTP_TARGET	      (8u * KIB)
 #define LIMIT_HTTP_HEADERS	      100u
 #define LIMIT_HTTP_HOPS		      32	 /* proxies between us and a client that are looked through */

@@ -135,15 +135,27 @@ add_work(struct buf *b, const struct http_exchange *x)
 		buf_printf(b, "X-Test-Work: %" PRIu64 " %" PRIu64 "\r\n", w->outside, w->writer);
 }
 
+size_t
+http_answer_room(struct arena *a, size_t room)
+{
+	size_t cap = a->cap;
+
+	if (cap < a->used + room)
+		a->cap = a->used + room;
+	return cap;
+}
+
 struct http_answer
 http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 {
 	str first = x->fixed.ptr ? buf_str(&x->body) : (str){ 0 }; /* leaves with the head */
 	str body = x->fixed.ptr ? x->fixed : buf_str(&x->body);
 	struct buf b;
+	size_t cap;
 
 	if (!has_body(x) || !x->content_type)
 		first = body = (str){ 0 };
+	cap = http_answer_room(x->cx->arena, 2 * (LIMIT_HTTP_HEAD * 2 + first.len));
 	buf_init(&b, x->cx->arena, LIMIT_HTTP_HEAD * 2 + first.len);
 	(void)buf_reserve(&b, HEAD_ROOM + x->extra.len + first.len);
 	add_status(&b, x->status);
@@ -161,5 +173,6 @@ http_answer_make(struct http_answers *all, struct http_exchange *x, bool close)
 	if (x->req.method == HTTP_HEAD_)
 		first = body = (str){ 0 };
 	buf_add(&b, first);
+	x->cx->arena->cap = cap;
 	return (struct http_answer){ buf_str(&b), body };
 }

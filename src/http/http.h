@@ -239,4 +239,8 @@ struct http_stats {
 };
 void http_server_stats(const struct http_server *s, struct http_stats *out);
 
+/* A request that has used up its memory is answered all the same: so many bytes more may be taken. Gives the cap until now,
+ * which the caller puts back. */
+size_t http_answer_room(struct arena *a, size_t room);
+
 #endif

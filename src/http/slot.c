@@ -231,6 +231,7 @@ void
 http_refuse(struct http_exchange *x, status s)
 {
 	const struct http_options *o = x->conn ? &x->conn->server->o : NULL;
+	size_t cap = http_answer_room(x->cx->arena, LIMIT_HTTP_REFUSAL);
 
 	if (s == E_BUSY || s == E_UNAVAILABLE)
 		http_add_header(x, STR("Retry-After"), STR("1"));
@@ -241,4 +242,5 @@ http_refuse(struct http_exchange *x, status s)
 		http_answer_clear(x);
 		x->status = status_info(s)->http;
 	}
+	x->cx->arena->cap = cap;
 }

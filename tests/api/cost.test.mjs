@@ -102,3 +102,15 @@ test('FL-5 spot checks of a change are within what a transaction may cost', asyn
 	await refused(w.agent.post('/api/v1/proposals', body(Array.from({ length: 50 }, () => ({ f: 'ab'.repeat(300) })))), 413, 'too_large', WORK);
 	assert.equal((await ok(w.agent.post('/api/v1/proposals', body([{ f: 'abab' }])))).blastRadius.length, 1);
 });
+
+test('REST-1 what does not fit the memory of one request is told in a whole answer, however often', async () => {
+	const own = await World.start(), mine = await Shop.open(await own.person(['admin']));
+	for (let i = 0; i < 20; i++) await ok(own.admin.post(`/api/v1/projects/${mine.project.id}/configs`, { key: `large-${i}`, type: 'json', defaultValue: Array(30_000).fill(1) }));
+	const flag = await mine.flag('small');
+	for (let i = 0; i < 6; i++) {
+		const answer = await own.agent.post('/api/v1/proposals', { envId: mine.staging.id, kind: 'kill_flag', resourceKey: flag.key, diff: {} }); // an answer that is none of HTTP throws
+		assert.ok([201, 413].includes(answer.status), `${answer.status} ${answer.text}`);
+		assert.ok(answer.json.code === undefined || answer.json.message.length > 10, answer.text);
+	}
+	await own.stop();
+});

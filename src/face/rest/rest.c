@@ -35,6 +35,7 @@ rest_envelope(struct json_out *o, const struct ctx *cx, status s)
 void
 rest_refuse(struct http_exchange *x, status s)
 {
+	size_t cap = http_answer_room(x->cx->arena, LIMIT_HTTP_REFUSAL);
 	struct json_out o;
 
 	if (s == E_NOT_FOUND && !x->route) /* no path, rather than no note of that name */
@@ -50,6 +51,7 @@ rest_refuse(struct http_exchange *x, status s)
 	json_out_object(&o, NULL);
 	rest_envelope(&o, x->cx, s);
 	json_out_end(&o);
+	x->cx->arena->cap = cap;
 }
 
 /* --- operations --- */

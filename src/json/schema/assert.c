@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BYTES_PER_STEP 8  /* text that is looked at costs as much as so many keywords */
-#define COMPARE_STEPS  3  /* of a value that is compared: members may have to be sorted first */
-#define SORT_STEPS     20 /* of one that is hashed and sorted */
-#define FORMAT_STEPS   8  /* of a byte that a format looks at */
+#define BYTES_PER_STEP 8   /* text that is looked at costs as much as so many keywords */
+#define COMPARE_STEPS  3   /* of a value that is compared: members may have to be sorted first */
+#define SORT_STEPS     20  /* of one that is hashed and sorted */
+#define FORMAT_STEPS   8   /* of a byte that a format looks at */
+#define NUMBER_STEPS   4   /* of two numbers that are compared */
+#define DIVIDE_STEPS   120 /* of one that is divided: up to 60 remainders of 128 bits */
 
 /* "1 character", "3 characters" */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
@@ -88,7 +90,7 @@ compare(struct check *c, struct frame *f, const struct rule *r, int low, int hig
 {
 	int order;
 
-	if (!check_charge(c, f->value->text.len / BYTES_PER_STEP))
+	if (!check_charge(c, NUMBER_STEPS + (f->value->text.len + r->value->text.len) / BYTES_PER_STEP))
 		return false;
 	order = json_number_cmp(f->value, r->value);
 	order = order < 0 ? -1 : order > 0;
@@ -121,7 +123,7 @@ CHECKER(check_below)
 
 CHECKER(check_multiple)
 {
-	if (!check_charge(c, f->value->text.len / BYTES_PER_STEP))
+	if (!check_charge(c, DIVIDE_STEPS + f->value->text.len))
 		return false;
 	if (exact_is_multiple(f->value, r->value))
 		return true;

@@ -90,12 +90,14 @@ run_rules(struct check *c, struct frame *f)
 	return valid && !c->stopped;
 }
 
+#define FRAME_STEPS 3 /* a schema that is applied to a value */
+
 bool
 check_frame(struct check *c, struct frame *f)
 {
 	struct seen own;
 
-	if (!check_charge(c, 1))
+	if (!check_charge(c, FRAME_STEPS))
 		return false;
 	if (f->node->kind == NODE_TRUE)
 		return true;

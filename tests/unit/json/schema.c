@@ -516,6 +516,19 @@ a_pattern_is_charged_by_text_and_program(void **state)
 }
 
 static void
+numbers_are_charged_by_what_they_cost(void **state)
+{
+	UNIT(u);
+	const char *ones = repeated(&u, "[", "1@", 1000, "]");
+
+	(void)state;
+	takes_too_much(repeated(&u, "{'items':{'allOf':[", "{'multipleOf':1.0@e-300}", 900, "]}}"), ones,
+		UINT64_MAX);
+	takes_too_much(
+		repeated(&u, "{'items':{'allOf':[", "{'minimum':-@}", 900, "]}}"), ones, 1000u * 900 * 8);
+}
+
+static void
 a_deep_comparison_is_charged_by_all_that_is_in_it(void **state)
 {
 	UNIT(u);
@@ -961,6 +974,7 @@ main(void)
 		cmocka_unit_test(saying_why_may_run_out_of_steps_but_invalid_stays_invalid),
 		cmocka_unit_test(too_much_of_anything_is_too_large),
 		cmocka_unit_test(a_pattern_is_charged_by_text_and_program),
+		cmocka_unit_test(numbers_are_charged_by_what_they_cost),
 		cmocka_unit_test(a_deep_comparison_is_charged_by_all_that_is_in_it),
 		cmocka_unit_test(uniqueness_in_each_of_many_is_charged),
 		cmocka_unit_test(a_budget_is_for_the_whole_request),
