@@ -50,6 +50,8 @@ def schemas():
     yield 'pattern-large', {'pattern': '(a{1,30}b{1,30}){1,15}$'}, 'ab' * 8000
     yield 'enum', {'items': {'enum': [[i, 'x' * 20] for i in range(900)]}}, [[i, 'x' * 20] for i in range(900)][::-1]
     yield 'enum-deep', {'items': {'enum': [[[[1, 2, 3, i]]] for i in range(900)]}}, [[[[1, 2, 3, -1]]]] * 900
+    yield 'divisors', {'items': {'allOf': [{'multipleOf': float(f'1.{i:03}e-300')} for i in range(900)]}}, [1] * 15000
+    yield 'bounds', {'items': {'allOf': [{'minimum': i + 2} for i in range(900)]}}, [1] * 15000
     yield 'unique', {'uniqueItems': True}, [[i, 'abc'] for i in range(5000)]
     yield 'unique-inside', {'items': {'uniqueItems': True}, 'uniqueItems': True}, [[[j] for j in range(60)] for i in range(150)]
     bomb = {f'd{i}': {'allOf': [{'$ref': f'#/$defs/d{i + 1}'}] * 4} for i in range(30)} | {'d30': {'pattern': 'a*b'}}
