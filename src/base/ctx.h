@@ -74,7 +74,7 @@ struct ctx_place {
 /* Steps that were taken (base/meter/meter.h): in write transactions, and elsewhere. */
 struct metered {
 	uint64_t outside, writer;
-	uint64_t cap; /* of the one that counts now; 0: none besides its limit */
+	uint64_t cap; /* a lower limit for the steps counted now; 0: only the usual limit */
 	bool writing; /* in a write transaction */
 };
 

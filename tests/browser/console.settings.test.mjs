@@ -208,7 +208,7 @@ test('ID-3 roles are made of a level and rules, and removed; teams are made, cha
 	await seen(page, 'settings-groups-light');
 	await button(page, 'Remove 1').click();
 	await button(page, 'Save').click();
-	await page.getByRole('alert').getByText('approval_required', { exact: true }).waitFor(); // nobody takes it back alone
+	await page.getByRole('alert').getByText('approval_required', { exact: true }).waitFor(); // with four eyes on, one person cannot switch it off
 	await ok(w.admin.put('/api/v1/settings', { policy: {} })); // with Ana, who is of the team
 	await page.goto(`${desk.url}/settings/teams`);
 	await button(page, 'Remove: Treasury').click();

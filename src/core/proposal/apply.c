@@ -29,7 +29,7 @@ struct applying {
 	struct json *payload;
 	struct permission_snapshot permissions; /* the proposer's */
 	struct policy_rules rules;
-	struct outside_source source; /* of a tool that is not ours: where it goes now */
+	struct outside_source source; /* where a tool of another system goes now */
 	struct handler_run run;
 	bool production, gate; /* its environment is, and its approval gate is on, as it is now */
 	bool decided;	       /* policy has decided again on all that it touches */
