@@ -131,19 +131,10 @@ check_open(struct ctx *cx, const struct proposal *p)
 static status
 audit_decision(struct ctx *cx, const struct proposal *p, enum audit_action action, const struct vote *v)
 {
-	struct audit_entry entry = { .action = action,
-		.resource_type = STR("proposal"),
-		.resource_id = p->id,
-		.resource_key = p->id,
-		.proposal_id = p->id,
-		.tool = p->tool,
-		.tool_call_id = p->tool_call_id,
-		.args_hash = p->payload_hash,
-		.risk = p->risk,
-		.decision = v->decision,
-		.via_token = v->via_token,
-		.chain = p->chain };
+	struct audit_entry entry = row_entry(p, action);
 
+	entry.decision = v->decision;
+	entry.via_token = v->via_token;
 	return audit_add(cx, &entry, NULL);
 }
 
@@ -244,7 +235,7 @@ proposal_deny(struct ctx *cx, str id, str view_hash, str reason, struct proposal
 status
 proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 {
-	struct audit_entry entry = { .action = AUDIT_PROPOSAL_CANCELLED, .resource_type = STR("proposal") };
+	struct audit_entry entry;
 	struct proposal p;
 	bool own;
 
@@ -254,12 +245,7 @@ proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 	TRY(check_open(cx, &p));
 	TRY(tx_now_us(cx, &p.resolved_at));
 	p.error = note;
-	entry.chain = p.chain;
-	entry.resource_id = entry.resource_key = entry.proposal_id = p.id;
-	entry.tool = p.tool;
-	entry.tool_call_id = p.tool_call_id;
-	entry.args_hash = p.payload_hash;
-	entry.risk = p.risk;
+	entry = row_entry(&p, AUDIT_PROPOSAL_CANCELLED);
 	TRY(audit_add(cx, &entry, NULL));
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_CANCEL));
 	proposal_emit(cx, &p);
@@ -272,12 +258,7 @@ proposal_cancel(struct ctx *cx, str id, str note, struct proposal *out)
 status
 proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
 {
-	struct audit_entry entry = { .action = AUDIT_PROPOSAL_EXPIRED,
-		.org_id = org_id,
-		.resource_type = STR("proposal"),
-		.resource_id = id,
-		.resource_key = id,
-		.proposal_id = id };
+	struct audit_entry entry;
 	struct proposal p;
 	int64_t now_us;
 
@@ -287,11 +268,7 @@ proposal_expire(struct ctx *cx, str org_id, str id, bool *out_expired)
 	if ((p.state != PROPOSAL_PENDING && p.state != PROPOSAL_APPROVED) || p.expires_at > now_us)
 		return OK; /* somebody was faster */
 	p.resolved_at = now_us;
-	entry.chain = p.chain;
-	entry.tool = p.tool;
-	entry.tool_call_id = p.tool_call_id;
-	entry.args_hash = p.payload_hash;
-	entry.risk = p.risk;
+	entry = row_entry(&p, AUDIT_PROPOSAL_EXPIRED);
 	TRY(audit_add(cx, &entry, NULL));
 	TRY(row_step(cx, &p, PROPOSAL_EVENT_EXPIRE));
 	if (FAULT_FAILS(expire_after_step))

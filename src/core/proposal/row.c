@@ -118,6 +118,22 @@ row_seal(struct ctx *cx, const struct proposal *p)
 	return p->subject.len || p->erased.len ? row_mac(cx, parts, 4) : core;
 }
 
+struct audit_entry
+row_entry(const struct proposal *p, enum audit_action action)
+{
+	return (struct audit_entry){ .action = action,
+		.org_id = p->org_id,
+		.resource_type = STR("proposal"),
+		.resource_id = p->id,
+		.resource_key = p->id,
+		.proposal_id = p->id,
+		.tool = p->tool,
+		.tool_call_id = p->tool_call_id,
+		.args_hash = p->payload_hash,
+		.risk = p->risk,
+		.chain = p->chain };
+}
+
 static status
 tampered(struct ctx *cx, str id)
 {

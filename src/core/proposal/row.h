@@ -9,6 +9,7 @@
 #ifndef CORE_PROPOSAL_ROW_H
 #define CORE_PROPOSAL_ROW_H
 
+#include "core/audit/audit.h"
 #include "core/proposal/proposal.h"
 
 /* Inside tx_run: locks and loads it. E_NOT_FOUND (also another tenant's), E_TAMPERED */
@@ -57,6 +58,9 @@ str row_state_at(const struct proposal *p, int64_t now_us);
 
 /* E_GONE with the real state in its sentence and details, and the result for whoever may see it (PA-5). */
 status row_gone(struct ctx *cx, const struct proposal *p) MUST_USE;
+
+/* An entry of the log about p, numbered in its chain. */
+struct audit_entry row_entry(const struct proposal *p, enum audit_action action);
 
 struct vote {
 	str person_id, name, decision, reason, view_hash;

@@ -191,18 +191,10 @@ retention_write(struct ctx *cx, const struct proposal *p, struct json_out *o)
 static struct audit_entry
 entry_of(const struct proposal *p, enum audit_action action, const char *why)
 {
-	return (struct audit_entry){ .action = action,
-		.org_id = p->org_id,
-		.resource_type = STR("proposal"),
-		.resource_id = p->id,
-		.resource_key = p->id,
-		.proposal_id = p->id,
-		.tool = p->tool,
-		.tool_call_id = p->tool_call_id,
-		.args_hash = p->payload_hash,
-		.risk = p->risk,
-		.reason = str_of(why),
-		.chain = p->chain };
+	struct audit_entry entry = row_entry(p, action);
+
+	entry.reason = str_of(why);
+	return entry;
 }
 
 static status
